@@ -45,7 +45,7 @@ func setEnv(c *Config, origin map[string]string, getenv func(string) string) err
 			}
 			text = read
 		}
-		if err := set(c, origin, Override{Key: v.key, Values: []string{text}, Flag: v.name}); err != nil {
+		if err := set(c, origin, Override{Key: v.key, Value: text, Flag: v.name}); err != nil {
 			return err
 		}
 	}

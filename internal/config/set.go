@@ -15,9 +15,10 @@ import (
 type Override struct {
 	// Key is the dotted key, such as "image.base".
 	Key string
-	// Values is one value for a plain key; all entries for a list, which are
-	// then the whole list; NAME=VALUE entries for a map, which are laid over
-	// the layers before.
+	// Value is the value of a plain key.
+	Value string
+	// Values are all entries of a list, replacing it whole, or NAME=VALUE
+	// entries that are laid over a map.
 	Values []string
 	// Flag is what the user typed, such as "--base"; it becomes the origin.
 	Flag string
@@ -83,10 +84,8 @@ func assign(v reflect.Value, o Override) (problem string) {
 		return assignNames(v, o.Values)
 	case v.Kind() == reflect.Slice:
 		return "this list can only be given in " + FileName
-	case len(o.Values) != 1:
-		return fmt.Sprintf("wanted one value, got %d", len(o.Values))
 	}
-	return assignScalar(v, o.Values[0], o.Key)
+	return assignScalar(v, o.Value, o.Key)
 }
 
 // assignNames lays NAME=VALUE entries over a map.
