@@ -91,9 +91,12 @@ archive() {
 
 # load puts the archive into one Engine, unless that image is there already.
 load() {
-	local host=$1 inputs=$2 archive=$3 have
-	have=$(docker --host "$host" image inspect --format '{{index .Config.Labels "org.hermesbox.standin.inputs"}}' "$name" 2>/dev/null || true)
-	if [ "$have" != "$inputs" ]; then docker --host "$host" load --quiet --input "$archive" >&2; fi
+	local host=$1 inputs=$2 archive=$3 old have
+	read -r old have < <(docker --host "$host" image inspect --format '{{.Id}} {{index .Config.Labels "org.hermesbox.standin.inputs"}}' "$name" 2>/dev/null) || true
+	if [ "${have:-}" = "$inputs" ]; then return; fi
+	docker --host "$host" load --quiet --input "$archive" >&2
+	# The image that lost the name goes, unless something still uses it.
+	if [ -n "${old:-}" ]; then docker --host "$host" image rm "$old" >/dev/null 2>&1 || true; fi
 }
 
 main() {
