@@ -1,10 +1,16 @@
 // Package redact masks secrets in everything that is printed or logged.
 //
 // Two rules decide. By name: a value whose name contains KEY, TOKEN, SECRET,
-// PASSWORD or CREDENTIAL is never shown. By value: every secret that the
-// program was given is masked in any text, in the encodings that secrets
-// travel in.
+// PASSWORD or CREDENTIAL is not shown ([Named]). By value: what a [Redactor]
+// was told of is masked in any text and stream, however it is split: raw,
+// URL-encoded, JSON-escaped, and in base64 at each of the three alignments
+// that it can have inside a longer text. Userinfo in addresses goes as well.
 //
-// The package finds no secrets that it was not told of, apart from the
-// userinfo of addresses, and it keeps none on disk.
+// The package finds no other secrets by itself. In base64 of a longer text,
+// up to four bits at either end of a secret share a character with their
+// neighbours and stay. Compressed, encrypted, hashed or line-wrapped forms
+// are not recognised.
+//
+// Invariants: a stream is masked as the same text in one piece would be; a
+// Writer holds back at most what may be the beginning of a secret.
 package redact
