@@ -1,0 +1,234 @@
+package buildctx
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io/fs"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	readBuffer = 256 << 10
+	// hashBatch is how many files of a directory go to a worker at once: enough to make handing over cheap, few enough
+	// to keep all workers busy.
+	hashBatch = 32
+	// sparseLimit is the size from which holes are worth a warning.
+	sparseLimit = 64 << 20
+)
+
+// hashJob is some files of one directory.
+type hashJob struct {
+	dir   *diskDir
+	files []hashFile
+}
+
+type hashFile struct {
+	name string
+	node *node
+}
+
+// hashers reads and hashes files beside the walk.
+type hashers struct {
+	jobs     chan hashJob
+	done     sync.WaitGroup
+	links    hardLinks
+	problems *problems
+
+	mu       sync.Mutex
+	warnings []Warning
+}
+
+func startHashers(ctx context.Context, p *problems) *hashers {
+	workers := runtime.GOMAXPROCS(0)
+	h := &hashers{jobs: make(chan hashJob, 4*workers), problems: p}
+	for range workers {
+		h.done.Go(func() {
+			w := &hasher{pool: h, sum: sha256.New(), buf: make([]byte, readBuffer)}
+			for j := range h.jobs {
+				w.job(ctx, j)
+			}
+		})
+	}
+	return h
+}
+
+// wait ends the workers when all jobs are done.
+func (h *hashers) wait() {
+	close(h.jobs)
+	h.done.Wait()
+}
+
+func (h *hashers) warn(kind, path, detail string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.warnings = append(h.warnings, Warning{Kind: kind, Path: path, Detail: detail})
+}
+
+// hasher is one worker.
+type hasher struct {
+	pool *hashers
+	sum  hash.Hash
+	buf  []byte
+}
+
+func (h *hasher) job(ctx context.Context, j hashJob) {
+	defer j.dir.release()
+	for _, f := range j.files {
+		if ctx.Err() != nil {
+			return
+		}
+		path := func() string { return j.dir.prefix + f.name }
+		err := h.file(ctx, j.dir.fd(), f, path)
+		var changed *ChangedError
+		if errors.As(err, &changed) {
+			err = h.file(ctx, j.dir.fd(), f, path)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.pool.problems.add(path(), err)
+		}
+	}
+}
+
+// file reads one file exactly as long as it is, and fills in its node. The path is made only when it is needed.
+func (h *hasher) file(ctx context.Context, dir int, f hashFile, path func() string) error {
+	fd, err := openat(dir, f.name, openFile)
+	if err != nil {
+		return openError(path(), err)
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written
+	var before, after unix.Stat_t
+	if err := fstat(fd, &before); err != nil {
+		return &PathError{Path: path(), Reason: Unreadable, Detail: "cannot be examined", Err: err}
+	}
+	if !isRegular(&before) {
+		return &ChangedError{Path: path(), What: "is no longer a file"}
+	}
+	n := f.node
+	n.size, n.exec = before.Size, before.Mode&0o100 != 0
+	h.odd(fd, &before, path)
+	if h.pool.links.known(&before, n) {
+		return nil
+	}
+	if err := h.content(ctx, fd, before.Size, path); err != nil {
+		return err
+	}
+	if err := fstat(fd, &after); err != nil {
+		return &PathError{Path: path(), Reason: Unreadable, Detail: "cannot be examined", Err: err}
+	}
+	if !sameContent(&before, &after) {
+		return &ChangedError{Path: path(), What: "was written to while it was read"}
+	}
+	h.sum.Sum(n.sum[:0])
+	h.pool.links.add(&before, n)
+	return nil
+}
+
+// content hashes size bytes and expects the end of the file there.
+func (h *hasher) content(ctx context.Context, fd int, size int64, path func() string) error {
+	h.sum.Reset()
+	for total := int64(0); ; {
+		n, err := read(fd, h.buf)
+		if err != nil {
+			return &PathError{Path: path(), Reason: Unreadable, Detail: "cannot be read", Err: err}
+		}
+		if n == 0 && total == size {
+			return nil
+		}
+		if n == 0 {
+			return &ChangedError{Path: path(), What: "shrank while it was read"}
+		}
+		if total == 0 && hasAppleMagic(h.buf[:n]) {
+			h.pool.warn(WarnAppleDouble, path(), "is an AppleDouble file by its content, though not by its name; carried")
+		}
+		if total += int64(n); total > size {
+			return &ChangedError{Path: path(), What: "grew while it was read"}
+		}
+		h.sum.Write(h.buf[:n])
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// odd warns of what is not carried of a file.
+func (h *hasher) odd(fd int, st *unix.Stat_t, path func() string) {
+	if detail := clearedBits(uint32(st.Mode)); detail != "" {
+		h.pool.warn(WarnMode, path(), detail)
+	}
+	if st.Size >= sparseLimit && st.Blocks*512 < st.Size {
+		h.pool.warn(WarnSparse, path(), "is sparse; its holes are carried as zeros")
+	}
+	if names := appleAttributes(fd); names != "" {
+		h.pool.warn(WarnXattr, path(), "has attributes that are not carried: "+names)
+	}
+}
+
+// clearedBits names the mode bits that are not carried, empty where there are none.
+func clearedBits(mode uint32) string {
+	switch {
+	case mode&unix.S_ISUID != 0:
+		return "has the setuid bit, which is cleared"
+	case mode&unix.S_ISGID != 0:
+		return "has the setgid bit, which is cleared"
+	case mode&unix.S_ISVTX != 0:
+		return "has the sticky bit, which is cleared"
+	}
+	return ""
+}
+
+// openError tells what a failed open of something that the listing called a file, or a directory, means.
+func openError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &ChangedError{Path: path, What: "vanished while the context was read"}
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ENXIO):
+		return &ChangedError{Path: path, What: "became something else while the context was read", Err: err}
+	}
+	return &PathError{Path: path, Reason: Unreadable, Detail: "cannot be read", Err: err}
+}
+
+// hardLinks spares reading a file again under its other names. A name is told by device and inode together: inode
+// numbers alone repeat across mounts.
+type hardLinks struct {
+	mu   sync.Mutex
+	seen map[inode]linked
+}
+
+type inode struct{ dev, ino uint64 }
+
+type linked struct {
+	stat unix.Stat_t
+	node *node
+}
+
+// known copies the hash of another name of the same file, unless the file was written to since.
+func (l *hardLinks) known(st *unix.Stat_t, n *node) bool {
+	if st.Nlink < 2 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	other, ok := l.seen[inode{uint64(st.Dev), st.Ino}]
+	if !ok || !sameContent(&other.stat, st) || other.stat.Ctim != st.Ctim {
+		return false
+	}
+	n.sum = other.node.sum
+	return true
+}
+
+func (l *hardLinks) add(st *unix.Stat_t, n *node) {
+	if st.Nlink < 2 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[inode]linked{}
+	}
+	l.seen[inode{uint64(st.Dev), st.Ino}] = linked{*st, n}
+}

@@ -1,0 +1,194 @@
+package buildctx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options is how a source is read. The zero value applies the built-in rules and the source's own .dockerignore.
+type Options struct {
+	// Dockerfile is the path on disk of the Dockerfile whose <Dockerfile>.dockerignore, where there is one, replaces the
+	// .dockerignore at the root of the source.
+	Dockerfile string
+	Keep       []string // patterns that bring back look-alikes, .git and .venv
+	Exclude    []string // more patterns, after those of the ignore file
+	Outputs    []string // absolute paths of files that this run writes; left out with a warning where they are in the source
+}
+
+const ignoreName = ".dockerignore"
+
+// Load reads and hashes a directory. A dir that is a symbolic link is resolved. The caller closes the tree.
+func Load(ctx context.Context, dir string, opts Options) (*Tree, error) {
+	root, err := resolveRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	rules, odd, err := diskRules(root, opts)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := load(ctx, root, rules, odd)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", dir, err)
+	}
+	return tree, nil
+}
+
+func load(ctx context.Context, root string, rules *rules, odd []Warning) (*Tree, error) {
+	w := &walker{rules: rules, nodes: &store{}, folds: newFolder()}
+	for _, warning := range odd {
+		w.report.warn(warning)
+	}
+	src := &disk{hashers: startHashers(ctx, &w.problems)}
+	err := walkDisk(ctx, w, src, root)
+	src.hashers.wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range src.hashers.warnings {
+		w.report.warn(warning)
+	}
+	if err := w.checkChanged(src.changed, root); err != nil {
+		return nil, err
+	}
+	tree := &Tree{root: root, nodes: w.nodes}
+	return tree, tree.finish(w)
+}
+
+func walkDisk(ctx context.Context, w *walker, src *disk, root string) error {
+	top, err := src.open(unix.AT_FDCWD, root, "")
+	if err != nil {
+		return err
+	}
+	defer top.close()
+	return w.dir(ctx, top, place{node: -1})
+}
+
+// checkChanged makes problems of names that came or went while the tree was read, unless a rule leaves them out.
+func (w *walker) checkChanged(dirs []changedDir, root string) error {
+	for _, d := range dirs {
+		for _, name := range d.names {
+			path := d.prefix + name
+			if w.nodes.find(path) >= 0 {
+				w.problems.add(path, &ChangedError{Path: path, What: "vanished while the context was read"})
+				continue
+			}
+			decision, err := explain(root, path, w.rules)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if decision.Included {
+				w.problems.add(path, &ChangedError{Path: path, What: "appeared while the context was read"})
+			}
+		}
+	}
+	return nil
+}
+
+// resolveRoot returns the absolute path of a source directory, without links.
+func resolveRoot(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("resolving %s: %w", dir, err)
+	}
+	root, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &PathError{Path: dir, Reason: Missing, Detail: "does not exist", Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return "", &PathError{Path: dir, Reason: Unreadable, Detail: "cannot be resolved", Err: err}
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return "", &PathError{Path: dir, Reason: Unreadable, Detail: "cannot be examined", Err: err}
+	}
+	if !info.IsDir() {
+		return "", &PathError{Path: dir, Reason: NotDirectory, Detail: "is not a directory"}
+	}
+	return root, nil
+}
+
+// diskRules makes the rules for a directory, and the warnings about its ignore file.
+func diskRules(root string, opts Options) (*rules, []Warning, error) {
+	ignore, err := dockerfileIgnore(opts.Dockerfile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ignore == nil {
+		if ignore, err = readIgnoreFile(filepath.Join(root, ignoreName), ignoreName); err != nil {
+			return nil, nil, err
+		}
+	}
+	r, odd, err := newRules(ignore, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.outputs = inside(root, opts.Outputs)
+	return r, odd, nil
+}
+
+// dockerfileIgnore reads the ignore file beside the Dockerfile; nil where there is none.
+func dockerfileIgnore(dockerfile string) ([]pattern, error) {
+	if dockerfile == "" {
+		return nil, nil
+	}
+	return readIgnoreFile(dockerfile+ignoreName, dockerfile+ignoreName)
+}
+
+// readIgnoreFile returns nil for a file that does not exist, and an empty list for one without patterns.
+func readIgnoreFile(path, name string) (patterns []pattern, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &IgnoreError{File: name, Err: err}
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	if patterns, err = readIgnore(f, name); err != nil {
+		return nil, err
+	}
+	return append([]pattern{}, patterns...), nil
+}
+
+// newRules puts the patterns of the ignore file and of the options together.
+func newRules(ignore []pattern, opts Options) (*rules, []Warning, error) {
+	more, err := parsePatterns(opts.Exclude, "context.exclude")
+	if err != nil {
+		return nil, nil, err
+	}
+	keep, err := parsePatterns(opts.Keep, "context.keep")
+	if err != nil {
+		return nil, nil, err
+	}
+	all := append(ignore, more...)
+	return &rules{ignore: newMatcher(all), keep: newMatcher(keep)}, lint(all), nil
+}
+
+// inside returns those of the paths that lie in the source, relative to it.
+func inside(root string, paths []string) []string {
+	var rel []string
+	for _, p := range paths {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(p)); err == nil {
+			p = filepath.Join(dir, filepath.Base(p))
+		}
+		r, err := filepath.Rel(root, p)
+		if err == nil && r != "." && r != ".." && !strings.HasPrefix(r, "../") {
+			rel = append(rel, filepath.ToSlash(r))
+		}
+	}
+	return rel
+}
