@@ -1,0 +1,125 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/containerd/errdefs"
+)
+
+// contents is what an image holds in the places that hermesbox fills, read
+// through the Engine: nothing in the image takes part, so it cannot vouch for
+// itself.
+type contents struct {
+	sums     map[string]string // regular files below agentDir, by path below it → hex sha256
+	manifest []byte            // nil where the image has none
+	project  []byte            // agentDir/pyproject.toml
+	litter   []string          // absolute paths
+	home     []string          // absolute paths below homeDir
+}
+
+// readContents reads the agent, the default home, the skills and the manifest.
+func (c *testContainer) readContents(ctx context.Context) (*contents, error) {
+	found := &contents{sums: map[string]string{}}
+	for _, root := range []string{agentDir, homeDir, skillsDir, manifestInImage} {
+		if err := c.readTree(ctx, root, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// readTree streams one place out of the container; one that is missing is empty.
+func (c *testContainer) readTree(ctx context.Context, root string, found *contents) error {
+	stream, _, err := c.engine.API.CopyFromContainer(ctx, c.id, root)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s of the image: %w", root, err)
+	}
+	members := tar.NewReader(stream)
+	for {
+		header, err := members.Next()
+		if err == io.EOF {
+			return stream.Close()
+		}
+		if err == nil {
+			err = found.add(path.Join(path.Dir(root), header.Name), header, members)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("reading %s of the image: %w", root, err), stream.Close())
+		}
+	}
+}
+
+// add takes in one entry by its absolute path.
+func (f *contents) add(name string, header *tar.Header, content io.Reader) error {
+	if isLitter(path.Base(name)) {
+		f.litter = append(f.litter, name)
+	}
+	if strings.HasPrefix(name, homeDir+"/") {
+		f.home = append(f.home, name)
+	}
+	if header.Typeflag != tar.TypeReg {
+		return f.addOther(name, header)
+	}
+	below, inAgent := strings.CutPrefix(name, agentDir+"/")
+	switch {
+	case name == manifestInImage:
+		return readInto(&f.manifest, content)
+	case inAgent && below == "pyproject.toml":
+		if err := readInto(&f.project, content); err != nil {
+			return err
+		}
+		f.sums[below] = hexSum(f.project)
+	case inAgent && !made(below):
+		sum := sha256.New()
+		if _, err := io.Copy(sum, content); err != nil {
+			return err
+		}
+		f.sums[below] = hex.EncodeToString(sum.Sum(nil))
+	}
+	return nil
+}
+
+// addOther takes in what is no regular file. A hard link, as the Engine's tar
+// has for a second name, shares the content of the first.
+func (f *contents) addOther(name string, header *tar.Header) error {
+	below, inAgent := strings.CutPrefix(name, agentDir+"/")
+	if header.Typeflag != tar.TypeLink || !inAgent || made(below) {
+		return nil
+	}
+	target := strings.TrimPrefix(header.Linkname, path.Base(agentDir)+"/")
+	f.sums[below] = f.sums[target]
+	return nil
+}
+
+func readInto(dst *[]byte, r io.Reader) error {
+	var buf bytes.Buffer
+	_, err := buf.ReadFrom(r)
+	*dst = buf.Bytes()
+	return err
+}
+
+// made tells whether the recipe makes this path below the agent's directory.
+func made(below string) bool {
+	first, _, _ := strings.Cut(below, "/")
+	return first == ".venv" || strings.HasSuffix(first, ".egg-info") ||
+		strings.Contains("/"+below, "/__pycache__/")
+}
+
+// litterNames are the names of macOS metadata, at any depth.
+var litterNames = map[string]bool{
+	".DS_Store": true, "__MACOSX": true, ".AppleDouble": true, ".LSOverride": true, "Icon\r": true,
+}
+
+func isLitter(name string) bool { return litterNames[name] || strings.HasPrefix(name, "._") }

@@ -1,0 +1,56 @@
+package image
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// parseManifest reads GNU sha256sum's format, with its escapes, into path → hex sum.
+func parseManifest(content []byte) (map[string]string, error) {
+	sums := map[string]string{}
+	for n, line := range strings.SplitAfter(string(content), "\n") {
+		if line == "" {
+			continue
+		}
+		name, sum, err := parseManifestLine(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("manifest line %d: %w", n+1, err)
+		}
+		sums[name] = sum
+	}
+	return sums, nil
+}
+
+func parseManifestLine(line string) (name, sum string, err error) {
+	line, escaped := strings.CutPrefix(line, `\`)
+	sum, name, ok := strings.Cut(line, "  ")
+	if !ok || len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" || name == "" {
+		return "", "", fmt.Errorf("not in sha256sum's format: %.80q", line)
+	}
+	if escaped {
+		name, err = unescapeName(name)
+	}
+	return name, sum, err
+}
+
+// unescapeName undoes sha256sum's escapes: \\ \n \r.
+func unescapeName(name string) (string, error) {
+	var out bytes.Buffer
+	for i := 0; i < len(name); i++ {
+		if name[i] != '\\' {
+			out.WriteByte(name[i])
+			continue
+		}
+		i++
+		if i == len(name) {
+			return "", fmt.Errorf("unknown escape in %q", name)
+		}
+		char, ok := map[byte]byte{'\\': '\\', 'n': '\n', 'r': '\r'}[name[i]]
+		if !ok {
+			return "", fmt.Errorf("unknown escape in %q", name)
+		}
+		out.WriteByte(char)
+	}
+	return out.String(), nil
+}

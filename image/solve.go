@@ -1,0 +1,109 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	bkclient "github.com/moby/buildkit/client"
+	"github.com/moby/buildkit/session"
+	"github.com/moby/buildkit/session/auth/authprovider"
+	"github.com/moby/buildkit/session/secrets/secretsprovider"
+	"github.com/moby/buildkit/util/progress/progressui"
+	"github.com/tonistiigi/fsutil"
+)
+
+// ErrBuild means that the builder ended with an error of its own.
+var ErrBuild = errors.New("build failed")
+
+// solve runs one build and returns the ID of the image it made.
+func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sent *sentFS, labels map[string]string) (string, error) {
+	attachables, err := b.attachables(spec)
+	if err != nil {
+		return "", errors.Join(err, bk.Close())
+	}
+	opt := bkclient.SolveOpt{
+		Frontend:       "dockerfile.v0",
+		FrontendAttrs:  b.frontendAttrs(spec, labels),
+		LocalMounts:    map[string]fsutil.FS{"context": sent, "dockerfile": dockerfileFS(spec.Dockerfile.Content)},
+		LocalFilterOpt: sendWhole,
+		SharedKey:      sharedKey(spec.Tree.Root()),
+		Session:        attachables,
+		Exports: []bkclient.ExportEntry{{
+			Type: "moby", Attrs: map[string]string{"name": strings.Join(spec.Tags, ",")},
+		}},
+	}
+	res, err := b.run(ctx, bk, opt)
+	if sentErr := sent.Err(); sentErr != nil {
+		return "", sentErr
+	}
+	if err != nil {
+		return "", err
+	}
+	id := res.ExporterResponse["containerimage.digest"]
+	if !b.Engine.Info.ContainerdStore {
+		id = res.ExporterResponse["containerimage.config.digest"]
+	}
+	if id == "" {
+		return "", fmt.Errorf("%w: the builder named no image", ErrBuild)
+	}
+	return id, nil
+}
+
+// sendWhole takes away the builder's filters for the context: hermesbox has
+// filtered already, and a filter that differs between walk and open would send
+// a file as an empty one.
+func sendWhole(name string, opt *fsutil.FilterOpt) error {
+	if name == "context" {
+		opt.IncludePatterns, opt.ExcludePatterns, opt.FollowPaths = nil, nil, nil
+	}
+	return nil
+}
+
+func (b *Builder) attachables(spec Spec) ([]session.Attachable, error) {
+	secrets := map[string][]byte{}
+	for _, secret := range spec.Secrets {
+		secrets[secret.ID] = secret.Value
+	}
+	if spec.CABundle != "" {
+		bundle, err := ReadSecret(caBundleSecretID, spec.CABundle)
+		if err != nil {
+			return nil, err
+		}
+		secrets[bundle.ID] = bundle.Value
+	}
+	return []session.Attachable{
+		authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{
+			AuthConfigProvider: authprovider.LoadAuthConfig(b.Engine.Config),
+		}),
+		secretsprovider.FromMap(secrets),
+	}, nil
+}
+
+// outcome is how a solve ended.
+type outcome struct {
+	res *bkclient.SolveResponse
+	err error
+}
+
+// run solves and shows the progress. Where ctx ends first, the builder gets a
+// moment to stop by itself; then the connection is cut, which stops it too.
+func (b *Builder) run(ctx context.Context, bk *bkclient.Client, opt bkclient.SolveOpt) (*bkclient.SolveResponse, error) {
+	display, err := progressui.NewDisplay(b.Progress, progressui.DisplayMode(b.Mode))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: progress %q: %w", ErrSpec, b.Mode, err), bk.Close())
+	}
+	status := make(chan *bkclient.SolveStatus)
+	shown := make(chan struct{})
+	done := make(chan outcome, 1)
+	go func() {
+		defer close(shown)
+		_, _ = display.UpdateFrom(context.WithoutCancel(ctx), status) // its error repeats the solve's
+	}()
+	go func() {
+		res, err := bk.Solve(ctx, nil, opt, status)
+		done <- outcome{res, err}
+	}()
+	return wait(ctx, bk, done, shown)
+}
