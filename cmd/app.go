@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hermesbox/hermesbox/internal/config"
+)
+
+// app is one run of the program: its streams, its global flags, and the
+// configuration once a command has asked for it.
+type app struct {
+	in     io.Reader
+	out    io.Writer
+	err    io.Writer
+	getenv func(string) string
+
+	configPath string
+	cube       string
+	output     string
+	progress   string
+	yes        bool
+	verbose    bool
+}
+
+func newApp(sys System) *app {
+	return &app{in: sys.In, out: sys.Out, err: sys.Err, getenv: sys.Getenv, output: "text"}
+}
+
+// addFlags declares the flags that every command knows.
+func (a *app) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&a.configPath, "config", "", "configuration `file` (default: hermesbox.yaml, found upwards from here)")
+	flags.StringVar(&a.cube, "cube", "", "Cube `engine` to use: local, or what the configuration says")
+	flags.StringVar(&a.output, "output", "text", "output `format`: text or json")
+	flags.StringVar(&a.progress, "progress", "auto", "progress `mode`: auto, tty, plain, quiet or rawjson")
+	flags.BoolVar(&a.yes, "yes", false, "answer yes where a command would ask")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more, never secrets")
+}
+
+// checkFlags refuses values of global flags that no command knows.
+func (a *app) checkFlags() error {
+	if !slices.Contains([]string{"text", "json"}, a.output) {
+		given := a.output
+		a.output = "text"
+		return usagef("--output %q is no output format", given).withHint("use text or json")
+	}
+	if !slices.Contains([]string{"auto", "tty", "plain", "quiet", "rawjson"}, a.progress) {
+		return usagef("--progress %q is no progress mode", a.progress).withHint("use auto, tty, plain, quiet or rawjson")
+	}
+	if a.cube != "" && a.cube != "local" {
+		return usagef("--cube %q is no engine", a.cube).withHint("use --cube local, or set cube.api_url in hermesbox.yaml")
+	}
+	return nil
+}
+
+// config loads the configuration; set are the flags that override it.
+func (a *app) config(set ...config.Override) (*config.Loaded, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("finding the working directory: %w", err)
+	}
+	if a.cube != "" {
+		set = append(set, config.Override{Key: "cube.engine", Value: a.cube, Flag: "--cube"})
+	}
+	loaded, err := config.Load(config.Options{WorkDir: dir, Path: a.configPath, Getenv: a.getenv, Set: set})
+	if err != nil {
+		return nil, err
+	}
+	return loaded, nil
+}
+
+// printJSON writes one JSON document to standard output.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// warn prints a warning to standard error.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.err, "hermesbox: warning: %s\n", fmt.Sprintf(format, args...))
+}
+
+// note prints a line about what was done to standard error.
+func (a *app) note(format string, args ...any) {
+	if a.progress == "quiet" {
+		return
+	}
+	fmt.Fprintf(a.err, "hermesbox: %s\n", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,59 @@
+// Package cmd is the command line of hermesbox: it parses flags, builds the
+// clients that a command needs, prints results and turns errors into words and
+// exit codes. It holds no logic of a stage; that is in the packages it calls.
+//
+// Standard output carries data only. Progress, warnings and errors go to
+// standard error. No command exits the process: [Run] returns the exit code.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os/signal"
+	"syscall"
+)
+
+// System is what a process gives to a run: its streams and environment.
+type System struct {
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	Getenv func(string) string
+}
+
+// Exit codes, a promise to users.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitChecks      = 3
+	exitAuth        = 4
+	exitPartly      = 5
+	exitInterrupted = 130
+)
+
+// errInterrupted is the cause of a context that a signal ended.
+var errInterrupted = errors.New("interrupted")
+
+// Run executes one command line (without the program's name) and returns its
+// exit code. An interrupt or a termination signal cancels ctx and ends in 130;
+// a second one ends the process at once.
+func Run(ctx context.Context, sys System, args []string) int {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(signals, func() {
+		stop()
+		cancel(errInterrupted)
+	})
+	app := newApp(sys)
+	root := newRoot(app)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		err = errInterrupted
+	}
+	return app.report(err)
+}
