@@ -112,6 +112,7 @@ func (d *decoder) list(n *yaml.Node, key string, v reflect.Value) error {
 	items := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
 		at := fmt.Sprintf("%s[%d]", key, i)
+		d.origin[at] = d.at(item)
 		if value, err := d.resolve(item); err != nil {
 			return err
 		} else if value.ShortTag() == "!!null" {

@@ -90,3 +90,17 @@ func (l *Loaded) ShowJSON(w io.Writer) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(l.Values())
 }
+
+// Secrets lists the values of env and build_args whose names are secrets',
+// for a redactor to mask wherever they turn up.
+func (l *Loaded) Secrets() []string {
+	var all []string
+	for _, m := range []map[string]string{l.Config.Image.BuildArgs, l.Config.Sandbox.Env} {
+		for _, name := range sortedNames(m) {
+			if redact.IsSecretName(name) && m[name] != "" {
+				all = append(all, m[name])
+			}
+		}
+	}
+	return all
+}
