@@ -1,7 +1,82 @@
 package cmd
 
+import (
+	"errors"
+
+	"github.com/containerd/errdefs"
+
+	"github.com/hermesbox/hermesbox/buildctx"
+	"github.com/hermesbox/hermesbox/image"
+	"github.com/hermesbox/hermesbox/internal/config"
+)
+
+// advice is what errors of one kind mean to a user.
+type advice struct {
+	is   error
+	code int
+	hint string
+}
+
+// advices go from the most to the least telling.
+var advices = []advice{
+	{image.ErrNotPermitted, exitFailed, "let your user use Docker (group docker), or run hermesbox as one who may"},
+	{image.ErrNoEngine, exitFailed, "start Docker, or name its address in DOCKER_HOST; hermesbox doctor looks further"},
+	{image.ErrDockerConfig, exitUsage, "see DOCKER_HOST, DOCKER_CONTEXT and the Docker configuration"},
+	{image.ErrDockerfile, exitUsage, "name another with --file, or leave it away for the recipe that hermesbox brings"},
+	{image.ErrPackage, exitUsage, "make one with npm pack, or leave --web-ui-package away to use the npm registry"},
+	{image.ErrSpec, exitUsage, ""},
+	{image.ErrLock, exitUsage, "mend or remove " + image.LockName},
+	{image.ErrBaseMoved, exitFailed, "--update-base takes the new one"},
+	{image.ErrPlatform, exitFailed, "choose another --platform, or give the builder emulation for it (binfmt_misc)"},
+	{image.ErrNoBase, exitFailed, "check --base, log in to its registry, or load the image into the Engine"},
+	{image.ErrNoImage, exitFailed, "docker image ls lists what the Engine has; hermesbox build makes one"},
+	{image.ErrBuild, exitFailed, "the builder's output above names the step; --progress plain shows all of it"},
+	{buildctx.ErrEmpty, exitFailed, "hermesbox context check says what was left out, and by which rule"},
+}
+
 // explain gives the exit code and the next step for an error of a stage.
 // It is the one place where errors become advice.
 func explain(err error) (code int, hint string) {
+	if code, hint, ok := explainTyped(err); ok {
+		return code, hint
+	}
+	for _, a := range advices {
+		if errors.Is(err, a.is) {
+			return a.code, a.hint
+		}
+	}
+	return exitFailed, ""
+}
+
+func explainTyped(err error) (code int, hint string, ok bool) {
+	var configErr *config.Error
+	var ignoreErr *buildctx.IgnoreError
+	var pathErr *buildctx.PathError
+	var changedErr *buildctx.ChangedError
+	switch {
+	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err) && errors.Is(err, image.ErrNoBase):
+		return exitAuth, "log in to the registry with docker login", true
+	case errors.As(err, &configErr):
+		return exitUsage, "hermesbox config show prints every key and where its value comes from", true
+	case errors.As(err, &ignoreErr):
+		return exitUsage, "mend that line; lines follow Docker's rules for .dockerignore", true
+	case errors.As(err, &pathErr):
+		code, hint = explainPath(pathErr)
+		return code, hint, true
+	case errors.As(err, &changedErr):
+		return exitFailed, "run it again when nothing writes to the source any more", true
+	}
+	return 0, "", false
+}
+
+func explainPath(err *buildctx.PathError) (code int, hint string) {
+	switch err.Reason {
+	case buildctx.Missing, buildctx.NotDirectory:
+		return exitUsage, "name the directory of a Hermes Agent checkout, or - for a tar on standard input"
+	case buildctx.Unreadable:
+		return exitFailed, "make it readable, or exclude it in .dockerignore or context.exclude"
+	case buildctx.IsFifo, buildctx.IsDevice:
+		return exitFailed, "remove it, or exclude it in .dockerignore or context.exclude"
+	}
 	return exitFailed, ""
 }

@@ -30,6 +30,8 @@ func newRoot(app *app) *cobra.Command {
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newBuild(app),
+		newImage(app),
+		newDoctor(app),
 	)
 	return root
 }

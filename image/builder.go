@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -9,10 +10,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/versions"
 	bkclient "github.com/moby/buildkit/client"
 	_ "github.com/moby/buildkit/util/grpcutil/encoding/proto" // names that are not UTF-8 pass only through this codec
 
@@ -58,7 +59,7 @@ type Builder struct {
 // returns within two seconds. What was sent is what the tree's digest names,
 // or the error says which file is not (a *buildctx.ChangedError, where it changed).
 func (b *Builder) Build(ctx context.Context, spec Spec) (Image, error) {
-	if err := checkTags(spec.Tags); err != nil {
+	if err := spec.Check(); err != nil {
 		return Image{}, err
 	}
 	extras, err := makeExtras(spec.Tree, spec.WebUIPackage)
@@ -97,6 +98,37 @@ func (b *Builder) checkPlatform(ctx context.Context, bk *bkclient.Client, spec S
 	return nil
 }
 
+// Check refuses tags that no Engine takes, and a CA bundle or web UI package
+// that cannot be used, before anything is read or sent. The error wraps ErrSpec or ErrPackage.
+func (s Spec) Check() error {
+	if err := checkTags(s.Tags); err != nil {
+		return err
+	}
+	if s.CABundle != "" {
+		if _, err := readCABundle(s.CABundle); err != nil {
+			return err
+		}
+	}
+	if s.WebUIPackage != "" {
+		if _, err := readPackage(s.WebUIPackage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCABundle reads a PEM file with at least one certificate.
+func readCABundle(path string) (Secret, error) {
+	bundle, err := ReadSecret(caBundleSecretID, path)
+	if err != nil {
+		return Secret{}, err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(bundle.Value) {
+		return Secret{}, fmt.Errorf("%w: CA bundle %s holds no PEM certificate", ErrSpec, path)
+	}
+	return bundle, nil
+}
+
 func checkTags(tags []string) error {
 	if len(tags) == 0 {
 		return fmt.Errorf("%w: no image name to tag", ErrSpec)
@@ -130,10 +162,9 @@ func (e *Engine) buildkit(ctx context.Context) (*bkclient.Client, error) {
 	return bk, nil
 }
 
-// supportsEpoch tells whether the Engine's BuildKit knows SOURCE_DATE_EPOCH (0.11, Engine 23).
+// supportsEpoch tells whether the Engine's BuildKit knows SOURCE_DATE_EPOCH: 0.11, which came with Engine 23 and API 1.42.
 func (i EngineInfo) supportsEpoch() bool {
-	major, _, _ := strings.Cut(i.Version, ".")
-	return len(major) > 1 && major >= "23" || i.ContainerdStore
+	return versions.GreaterThanOrEqualTo(i.APIVersion, "1.42")
 }
 
 // frontendAttrs are the options of the Dockerfile frontend.
@@ -170,7 +201,7 @@ func (b *Builder) epochAttrs(spec Spec) map[string]string {
 		return nil
 	case b.Engine.Info.supportsEpoch():
 		return map[string]string{"build-arg:SOURCE_DATE_EPOCH": spec.Epoch}
-	case spec.Dockerfile.declares("SOURCE_DATE_EPOCH"):
+	case spec.Dockerfile.Declares("SOURCE_DATE_EPOCH"):
 		b.Note("Engine %s knows no SOURCE_DATE_EPOCH: it sets the label and the recipe's argument, not the layers' times", b.Engine.Info.Version)
 		return map[string]string{"build-arg:SOURCE_DATE_EPOCH": spec.Epoch}
 	}

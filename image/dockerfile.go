@@ -102,5 +102,5 @@ func (d *Dockerfile) readArgs(args []instructions.ArgCommand) {
 	}
 }
 
-// declares tells whether an ARG of this name stands anywhere in the recipe.
-func (d *Dockerfile) declares(arg string) bool { return slices.Contains(d.declared, arg) }
+// Declares tells whether an ARG of this name stands anywhere in the recipe.
+func (d *Dockerfile) Declares(arg string) bool { return slices.Contains(d.declared, arg) }

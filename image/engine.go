@@ -43,6 +43,7 @@ type Engine struct {
 // EngineInfo is what an Engine says of itself.
 type EngineInfo struct {
 	Version         string `json:"version"`
+	APIVersion      string `json:"api_version"` // the newest it speaks
 	OS              string `json:"os"`
 	Arch            string `json:"arch"`             // GOARCH names
 	ContainerdStore bool   `json:"containerd_store"` // image IDs are manifest digests
@@ -87,8 +88,13 @@ func (e *Engine) ask(ctx context.Context) error {
 	if err != nil {
 		return e.explain(err)
 	}
+	ping, err := e.API.Ping(ctx)
+	if err != nil {
+		return e.explain(err)
+	}
 	e.Info = EngineInfo{
-		Version: info.ServerVersion, OS: info.OSType, Arch: goArch(info.Architecture), Root: info.DockerRootDir, Name: info.Name,
+		APIVersion: ping.APIVersion,
+		Version:    info.ServerVersion, OS: info.OSType, Arch: goArch(info.Architecture), Root: info.DockerRootDir, Name: info.Name,
 		ContainerdStore: strings.Contains(fmt.Sprint(info.DriverStatus), "io.containerd.snapshotter"),
 	}
 	return nil

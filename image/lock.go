@@ -23,6 +23,8 @@ const lockVersion = 1
 type Lock struct {
 	path  string
 	Bases map[string]LockedBase // by name and platform, as baseKey makes it
+
+	readOnly bool // Set changes Bases alone
 }
 
 // LockedBase is one resolved base.
@@ -68,16 +70,19 @@ func (l *Lock) Set(key string, base LockedBase) error {
 		return nil
 	}
 	l.Bases[key] = base
+	if l.readOnly {
+		return nil
+	}
 	content, err := yaml.Marshal(lockFile{Version: lockVersion, Bases: l.Bases})
 	if err != nil {
 		return fmt.Errorf("writing lock file: %w", err)
 	}
 	head := []byte("# What hermesbox resolved; commit it. `hermesbox build --update-base` moves a base.\n")
-	return writeFile(l.path, append(head, content...))
+	return WriteFile(l.path, append(head, content...))
 }
 
-// writeFile replaces a file in one step.
-func writeFile(path string, content []byte) (err error) {
+// WriteFile replaces a file in one step.
+func WriteFile(path string, content []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)

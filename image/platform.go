@@ -45,4 +45,3 @@ func checkPlatform(ctx context.Context, bk *bkclient.Client, platform string) er
 	}
 	return fmt.Errorf("%w: the builder runs %s, not %s", ErrPlatform, strings.Join(offered, ", "), platform)
 }
-

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -64,24 +65,44 @@ func (s *sentFS) keep(err error) {
 // Walk calls fn for each entry in order of path components. The target is
 // always the whole tree: hermesbox takes the builder's filters away.
 func (s *sentFS) Walk(ctx context.Context, _ string, fn fs.WalkDirFunc) error {
-	extras := s.extraStats()
-	for entry := range s.tree.Entries() {
-		for len(extras) > 0 && comparePaths(extras[0].Path, entry.Path) < 0 {
-			if err := visit(ctx, extras[0], fn); err != nil {
-				return err
-			}
-			extras = extras[1:]
+	skipped := ""
+	for stat := range s.stats() {
+		if skipped != "" && strings.HasPrefix(stat.Path, skipped) {
+			continue
 		}
-		if err := visit(ctx, entryStat(entry), fn); err != nil {
-			return err
-		}
-	}
-	for _, stat := range extras {
-		if err := visit(ctx, stat, fn); err != nil {
+		switch err := visit(ctx, stat, fn); {
+		case err == fs.SkipAll:
+			return nil
+		case err == fs.SkipDir && stat.IsDir():
+			skipped = stat.Path + "/"
+		case err != nil:
 			return err
 		}
 	}
 	return nil
+}
+
+// stats merges the entries of the tree and of the extra files.
+func (s *sentFS) stats() iter.Seq[*types.Stat] {
+	return func(yield func(*types.Stat) bool) {
+		extras := s.extraStats()
+		for entry := range s.tree.Entries() {
+			for len(extras) > 0 && comparePaths(extras[0].Path, entry.Path) < 0 {
+				if !yield(extras[0]) {
+					return
+				}
+				extras = extras[1:]
+			}
+			if !yield(entryStat(entry)) {
+				return
+			}
+		}
+		for _, stat := range extras {
+			if !yield(stat) {
+				return
+			}
+		}
+	}
 }
 
 func visit(ctx context.Context, stat *types.Stat, fn fs.WalkDirFunc) error {

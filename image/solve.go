@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	bkclient "github.com/moby/buildkit/client"
@@ -41,25 +42,38 @@ func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sen
 	if err != nil {
 		return "", err
 	}
-	id := res.ExporterResponse["containerimage.digest"]
-	if !b.Engine.Info.ContainerdStore {
-		id = res.ExporterResponse["containerimage.config.digest"]
+	return exportedID(res.ExporterResponse)
+}
+
+// exportedID is what the Engine calls the image: with the containerd store the
+// manifest's digest, without it the configuration's, which 20.10 gives under
+// the other key.
+func exportedID(response map[string]string) (string, error) {
+	for _, key := range []string{"containerimage.digest", "containerimage.config.digest"} {
+		if id := response[key]; id != "" {
+			return id, nil
+		}
 	}
-	if id == "" {
-		return "", fmt.Errorf("%w: the builder named no image", ErrBuild)
-	}
-	return id, nil
+	return "", fmt.Errorf("%w: the builder named no image", ErrBuild)
 }
 
 // sendWhole takes away the builder's filters for the context: hermesbox has
 // filtered already, and a filter that differs between walk and open would send
-// a file as an empty one.
+// a file as an empty one. Only the frontend's request for the ignore file
+// itself, which Engine 20.10 makes besides, stays small.
 func sendWhole(name string, opt *fsutil.FilterOpt) error {
-	if name == "context" {
-		opt.IncludePatterns, opt.ExcludePatterns, opt.FollowPaths = nil, nil, nil
+	if name != "context" {
+		return nil
+	}
+	onlyIgnore := slices.Equal(opt.FollowPaths, []string{ignoreFile}) || slices.Equal(opt.IncludePatterns, []string{ignoreFile})
+	opt.IncludePatterns, opt.ExcludePatterns, opt.FollowPaths = nil, nil, nil
+	if onlyIgnore {
+		opt.IncludePatterns = []string{ignoreFile}
 	}
 	return nil
 }
+
+const ignoreFile = ".dockerignore"
 
 func (b *Builder) attachables(spec Spec) ([]session.Attachable, error) {
 	secrets := map[string][]byte{}
@@ -67,7 +81,7 @@ func (b *Builder) attachables(spec Spec) ([]session.Attachable, error) {
 		secrets[secret.ID] = secret.Value
 	}
 	if spec.CABundle != "" {
-		bundle, err := ReadSecret(caBundleSecretID, spec.CABundle)
+		bundle, err := readCABundle(spec.CABundle)
 		if err != nil {
 			return nil, err
 		}

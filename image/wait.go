@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	bkclient "github.com/moby/buildkit/client"
@@ -57,9 +58,13 @@ type staticFS []extra
 
 var _ fsutil.FS = staticFS(nil)
 
-// Walk calls fn for each file.
-func (s staticFS) Walk(ctx context.Context, _ string, fn fs.WalkDirFunc) error {
+// Walk calls fn for each file, or for the one that is named.
+func (s staticFS) Walk(ctx context.Context, target string, fn fs.WalkDirFunc) error {
+	target = strings.Trim(target, "/")
 	for _, file := range s {
+		if target != "" && target != file.path {
+			continue
+		}
 		stat := &types.Stat{Path: file.path, Mode: uint32(file.mode), Size: int64(len(file.content)), ModTime: file.modTime}
 		if err := visit(ctx, stat, fn); err != nil {
 			return err

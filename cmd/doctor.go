@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermesbox/hermesbox/image"
+	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/config"
+)
+
+// diagnosis is what doctor prints as JSON.
+type diagnosis struct {
+	Status check.Status  `json:"status"`
+	Checks []check.Check `json:"checks"`
+}
+
+func newDoctor(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at what a build needs, and say what is missing",
+		Long:  "Doctor checks Docker, its BuildKit, the platform, the base image and the disk. It changes nothing and exits 3 where something is missing.",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDoctor(cmd.Context(), app, app.out)
+		},
+	}
+}
+
+func runDoctor(ctx context.Context, app *app, out io.Writer) error {
+	loaded, err := app.config()
+	if err != nil {
+		return err
+	}
+	spec, err := doctorSpec(loaded)
+	if err != nil {
+		return err
+	}
+	checks, err := examine(ctx, app, loaded.Config.Image.Builder, spec)
+	if err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	found := diagnosis{Status: check.Worst(checks), Checks: checks}
+	if app.output == "json" {
+		err = app.printJSON(found)
+	} else {
+		err = printChecks(out, checks)
+	}
+	if err == nil && found.Status == check.Fail {
+		return errChecks
+	}
+	return err
+}
+
+// doctorSpec is what a build with this configuration would use.
+func doctorSpec(loaded *config.Loaded) (image.DoctorSpec, error) {
+	platform, err := image.ParsePlatform(loaded.Config.Image.Platform)
+	if err != nil {
+		return image.DoctorSpec{}, err
+	}
+	dockerfile, err := image.LoadDockerfile(loaded.Config.Image.Dockerfile)
+	if err != nil {
+		return image.DoctorSpec{}, err
+	}
+	lock, err := image.ReadLock(filepath.Join(projectDir(loaded), image.LockName))
+	if err != nil {
+		return image.DoctorSpec{}, err
+	}
+	spec := image.DoctorSpec{Platform: platform, Lock: lock}
+	if dockerfile.HasBase {
+		spec.Base = loaded.Config.Image.Base
+	}
+	return spec, nil
+}
+
+// examine runs the checks; without an Engine the others are skipped because of it.
+func examine(ctx context.Context, app *app, builder string, spec image.DoctorSpec) (checks []check.Check, err error) {
+	var engine *image.Engine
+	checks = append(checks, check.Run("docker", "a Docker Engine answers", func() check.Result {
+		engine, err = connect(ctx, app, builder)
+		return dockerResult(engine, err)
+	}))
+	if engine == nil {
+		for _, id := range []string{"buildkit", "platform", "base", "disk"} {
+			checks = append(checks, check.Check{ID: id, Status: check.Skip, Because: "docker", Evidence: "not judged because docker did not pass"})
+		}
+		return checks, nil
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	return append(checks,
+		check.Run("buildkit", "its BuildKit answers", func() check.Result { return engine.CheckBuilder(ctx) }),
+		check.Run("platform", "it builds for the platform", func() check.Result { return engine.CheckPlatform(ctx, spec.Platform) }),
+		check.Run("base", "the base image can be had", func() check.Result { return engine.CheckBase(ctx, spec) }),
+		check.Run("disk", "there is room for images", engine.CheckDisk),
+	), nil
+}
+
+func dockerResult(engine *image.Engine, err error) check.Result {
+	if err != nil {
+		_, hint := explain(err)
+		return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: hint}
+	}
+	store := "graph driver store"
+	if engine.Info.ContainerdStore {
+		store = "containerd store"
+	}
+	return check.Result{Status: check.Pass, Evidence: fmt.Sprintf("Engine %s at %s, %s", engine.Info.Version, engine.Host, store)}
+}

@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hermesbox/hermesbox/buildctx"
+	"github.com/hermesbox/hermesbox/internal/config"
+)
+
+// stdinSource is the SOURCE argument that means a tar on standard input.
+const stdinSource = "-"
+
+// source is the SOURCE argument, or the configuration's.
+func source(args []string, cfg config.Config) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return cfg.Source
+}
+
+// loadTree reads a source as the configuration says; outputs are the files that
+// this run writes, "" among them standing for none. The caller closes the tree.
+func (a *app) loadTree(ctx context.Context, src string, cfg config.Config, outputs ...string) (*buildctx.Tree, error) {
+	opts, err := treeOptions(cfg, outputs)
+	if err != nil {
+		return nil, err
+	}
+	if src == stdinSource {
+		a.note("reading a tar from standard input")
+		return nil, usagef("tar: soon")
+	}
+	a.note("reading %s", src)
+	return buildctx.Load(ctx, src, opts)
+}
+
+func treeOptions(cfg config.Config, outputs []string) (buildctx.Options, error) {
+	opts := buildctx.Options{Dockerfile: cfg.Image.Dockerfile, Keep: cfg.Context.Keep, Exclude: cfg.Context.Exclude}
+	for _, path := range outputs {
+		if path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return opts, fmt.Errorf("resolving %s: %w", path, err)
+		}
+		opts.Outputs = append(opts.Outputs, abs)
+	}
+	return opts, nil
+}
+
+// warnOf prints a receipt's warnings, the first few of each kind unless -v asks for all.
+func (a *app) warnOf(receipt *buildctx.Receipt) {
+	const most = 5
+	counts := map[string]int{}
+	for _, w := range receipt.Warnings {
+		counts[w.Kind]++
+		if counts[w.Kind] <= most || a.verbose {
+			a.warn("%q: %s", w.Path, w.Detail)
+		}
+	}
+	for kind, n := range counts {
+		if n > most && !a.verbose {
+			a.warn("%d more warnings of kind %s; -v shows them", n-most, kind)
+		}
+	}
+}
+
+// projectDir is where hermesbox.lock and .hermesbox/ are written: beside
+// hermesbox.yaml, else in the working directory.
+func projectDir(loaded *config.Loaded) string {
+	if loaded.Path != "" {
+		return filepath.Dir(loaded.Path)
+	}
+	return "."
+}
+
+// sayTree tells what was read, and warns of what looked odd.
+func (a *app) sayTree(tree *buildctx.Tree) {
+	receipt := tree.Receipt()
+	a.warnOf(receipt)
+	a.note("context %s: %d files, %.1f MB, %d left out", receipt.Digest, receipt.Files, float64(receipt.Bytes)/1e6, len(receipt.Excluded))
+}
