@@ -18,7 +18,7 @@ local_host=unix:///var/run/docker.sock
 
 packages=(
 	ca-certificates curl gcc git iproute2 iptables libc6-dev libseccomp-dev pkg-config procps python3 python3-venv util-linux
-	debootstrap docker.io docker-registry openssh-client openssh-server s6 sudo
+	debootstrap docker.io docker-registry openssh-client openssh-server
 )
 
 say() { echo "test-env.sh: $*" >&2; }
@@ -100,6 +100,8 @@ stop_docker() {
 	done
 }
 
+today_host() { "$here/today.sh" status | cut -d ' ' -f 2; }
+
 start_today() {
 	if "$here/today.sh" status >/dev/null; then return; fi
 	say "starting today's Engine"
@@ -119,9 +121,8 @@ ca_bundle() {
 
 # environment prints what the tests read.
 environment() {
-	local version today bundle
+	local today=$1 version bundle
 	version=$(docker --host "$local_host" version --format '{{.Server.Version}}' | cut -d . -f 1,2)
-	today=$("$here/today.sh" status | cut -d ' ' -f 2)
 	echo "export HERMESBOX_TEST_ENGINES='$version=$local_host today=$today'"
 	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,sshd,registry,python3,root'"
 	bundle=$(ca_bundle)
@@ -129,6 +130,7 @@ environment() {
 }
 
 up() {
+	local today
 	if ! supported; then
 		say "not Debian 12 as root: tests that need Docker Engines of their own are skipped"
 		return
@@ -136,8 +138,9 @@ up() {
 	install_packages
 	start_docker
 	start_today
-	"$here/standin/base/build.sh" "$local_host" "$("$here/today.sh" status | cut -d ' ' -f 2)" >/dev/null
-	environment
+	today=$(today_host)
+	"$here/standin/base/build.sh" "$local_host" "$today" >/dev/null
+	environment "$today"
 }
 
 down() {

@@ -19,6 +19,7 @@ runc=v1.5.3
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=$root/.cache/today
 bin=$cache/bin-$moby-$containerd-$runc
+log=$cache/dockerd.log
 run=/run/hermesbox-today
 socket=$run/docker.sock
 cgroup=hermesbox-today
@@ -106,9 +107,7 @@ no_way_out() {
 	rule -D FORWARD -i "$outer" -j ACCEPT 2>/dev/null || true
 	rule -D FORWARD -o "$outer" -j ACCEPT 2>/dev/null || true
 	ip link delete "$outer" 2>/dev/null || true
-	if [ -z "$(iptables -w 10 -t nat -S POSTROUTING 2>/dev/null | grep MASQUERADE)" ] && [ "$(cat "$run/ip_forward" 2>/dev/null)" = 0 ]; then
-		echo 0 >/proc/sys/net/ipv4/ip_forward
-	fi
+	if [ "$(cat "$run/ip_forward" 2>/dev/null)" = 0 ]; then echo 0 >/proc/sys/net/ipv4/ip_forward; fi
 }
 
 # init is the first process of the namespaces: it waits for the link, then runs
@@ -129,7 +128,7 @@ launch() {
 		--data-root "$cache/data" --exec-root "$run/exec" --pidfile "$run/docker.pid" \
 		--host "unix://$socket" --bip "10.213.$((n + 1)).1/24" \
 		--default-address-pool "base=10.213.$((n + 2)).0/23,size=27" \
-		--cgroup-parent "/$cgroup" </dev/null >"$run/dockerd.log" 2>&1 9>&- &
+		--cgroup-parent "/$cgroup" </dev/null >"$log" 2>&1 9>&- &
 	echo $! >"$run/launcher"
 }
 
@@ -145,31 +144,46 @@ first_process() {
 		fi
 		sleep 0.1
 	done
-	fail "the Engine's namespaces did not start: see $run/dockerd.log"
+	fail "the Engine's namespaces did not start: see $log"
+}
+
+# lock keeps two runs from starting or stopping at once.
+lock() {
+	mkdir -p "$cache"
+	exec 9>"$cache/lock"
+	flock 9
 }
 
 # start brings the Engine up, unless it answers.
 start() {
-	local n _
+	local n first
+	lock
 	if pid >/dev/null && answers; then return; fi
 	build
-	stop
+	end
+	trap end EXIT
 	mkdir -p "$run" "$cache/data"
-	exec 9>"$run/lock"
-	flock 9
 	n=$(range)
 	launch "$n"
-	way_out "$(first_process)" "$n"
-	for _ in $(seq 300); do
-		if answers; then return; fi
-		pid >/dev/null || fail "the Engine ended: $(tail -n 5 "$run/dockerd.log")"
-		sleep 0.2
-	done
-	fail "the Engine does not answer: see $run/dockerd.log"
+	first=$(first_process)
+	way_out "$first" "$n"
+	await
+	trap - EXIT
 }
 
-# stop ends the Engine, politely at first, and all that it ran.
-stop() {
+# await waits for the Engine's first answer.
+await() {
+	local _
+	for _ in $(seq 300); do
+		if answers; then return; fi
+		pid >/dev/null || fail "the Engine ended: $(tail -n 5 "$log")"
+		sleep 0.2
+	done
+	fail "the Engine does not answer: see $log"
+}
+
+# end stops the Engine, politely at first, and all that it ran.
+end() {
 	local pid _
 	if pid=$(pid); then
 		kill -TERM "$pid"
@@ -184,6 +198,11 @@ stop() {
 	rm -rf "$run"
 }
 
+stop() {
+	lock
+	end
+}
+
 status() {
 	if pid >/dev/null && answers; then
 		echo "running unix://$socket"
@@ -194,7 +213,8 @@ status() {
 }
 
 clean() {
-	stop
+	lock
+	end
 	rm -rf "$cache/data"
 }
 
