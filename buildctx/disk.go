@@ -17,6 +17,7 @@ import (
 // disk is a source directory: what its open directories share.
 type disk struct {
 	hashers *hashers
+	sink    *sink // nil where no tar is written on the way
 
 	mu      sync.Mutex
 	changed []changedDir
@@ -89,6 +90,7 @@ func kindOf(mode fs.FileMode) Kind {
 }
 
 func (d *diskDir) enter(c child) (directory, error) {
+	d.flush() // else a writer that waits for these files would wait for the subtree
 	return d.disk.open(d.fd(), c.name, d.prefix+c.name+"/")
 }
 
@@ -128,7 +130,11 @@ func (d *diskDir) sniff(c child) (bool, error) {
 
 // file has the file hashed with others of its directory.
 func (d *diskDir) file(c child, n *node) {
-	d.batch = append(d.batch, hashFile{c.name, n})
+	f := hashFile{name: c.name, node: n}
+	if d.disk.sink != nil {
+		f.item = d.disk.sink.file(d.prefix+c.name, n)
+	}
+	d.batch = append(d.batch, f)
 	if len(d.batch) == hashBatch {
 		d.flush()
 	}

@@ -30,6 +30,7 @@ type hashJob struct {
 type hashFile struct {
 	name string
 	node *node
+	item *streamItem // where the file is also written, else nil
 }
 
 // hashers reads and hashes files beside the walk.
@@ -79,19 +80,29 @@ type hasher struct {
 func (h *hasher) job(ctx context.Context, j hashJob) {
 	defer j.dir.release()
 	for _, f := range j.files {
-		if ctx.Err() != nil {
-			return
+		err := ctx.Err()
+		if err == nil {
+			err = h.twice(ctx, j.dir, f)
 		}
-		path := func() string { return j.dir.prefix + f.name }
-		err := h.file(ctx, j.dir.fd(), f, path)
-		var changed *ChangedError
-		if errors.As(err, &changed) {
-			err = h.file(ctx, j.dir.fd(), f, path)
-		}
-		if err != nil && ctx.Err() == nil {
-			h.pool.problems.add(path(), err)
+		if f.item != nil {
+			f.item.failed = err != nil
+			close(f.item.ready)
 		}
 	}
+}
+
+// twice gives a file that changes a second chance before it is a problem.
+func (h *hasher) twice(ctx context.Context, dir *diskDir, f hashFile) error {
+	path := func() string { return dir.prefix + f.name }
+	err := h.file(ctx, dir.fd(), f, path)
+	var changed *ChangedError
+	if errors.As(err, &changed) {
+		err = h.file(ctx, dir.fd(), f, path)
+	}
+	if err != nil && ctx.Err() == nil {
+		h.pool.problems.add(path(), err)
+	}
+	return err
 }
 
 // file reads one file exactly as long as it is, and fills in its node. The path is made only when it is needed.
@@ -108,13 +119,12 @@ func (h *hasher) file(ctx context.Context, dir int, f hashFile, path func() stri
 	if !isRegular(&before) {
 		return &ChangedError{Path: path(), What: "is no longer a file"}
 	}
-	n := f.node
-	n.size, n.exec = before.Size, before.Mode&0o100 != 0
-	h.odd(fd, &before, path)
-	if h.pool.links.known(&before, n) {
+	f.node.size, f.node.exec = before.Size, before.Mode&0o100 != 0
+	if f.item == nil && h.pool.links.known(&before, f.node) {
+		h.odd(fd, &before, path)
 		return nil
 	}
-	if err := h.content(ctx, fd, before.Size, path); err != nil {
+	if err := h.read(ctx, fd, f, path); err != nil {
 		return err
 	}
 	if err := fstat(fd, &after); err != nil {
@@ -123,8 +133,20 @@ func (h *hasher) file(ctx context.Context, dir int, f hashFile, path func() stri
 	if !sameContent(&before, &after) {
 		return &ChangedError{Path: path(), What: "was written to while it was read"}
 	}
-	h.sum.Sum(n.sum[:0])
-	h.pool.links.add(&before, n)
+	h.pool.links.add(&before, f.node)
+	h.odd(fd, &before, path)
+	return nil
+}
+
+// read hashes a file, and keeps its content where it is to be written and small.
+func (h *hasher) read(ctx context.Context, fd int, f hashFile, path func() string) error {
+	if f.item != nil && f.node.size <= streamSmall {
+		return h.take(fd, f.item, f.node.size, path)
+	}
+	if err := h.content(ctx, fd, f.node.size, path); err != nil {
+		return err
+	}
+	h.sum.Sum(f.node.sum[:0])
 	return nil
 }
 
@@ -136,22 +158,24 @@ func (h *hasher) content(ctx context.Context, fd int, size int64, path func() st
 		if err != nil {
 			return &PathError{Path: path(), Reason: Unreadable, Detail: "cannot be read", Err: err}
 		}
-		if n == 0 && total == size {
-			return nil
-		}
 		if n == 0 {
-			return &ChangedError{Path: path(), What: "shrank while it was read"}
+			return sizeError(total, size, path)
 		}
-		if total == 0 && hasAppleMagic(h.buf[:n]) {
-			h.pool.warn(WarnAppleDouble, path(), "is an AppleDouble file by its content, though not by its name; carried")
-		}
+		h.sniff(h.buf[:n], total, path)
 		if total += int64(n); total > size {
-			return &ChangedError{Path: path(), What: "grew while it was read"}
+			return sizeError(total, size, path)
 		}
 		h.sum.Write(h.buf[:n])
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+	}
+}
+
+// sniff warns of litter that has another name, where the first bytes pass by anyway.
+func (h *hasher) sniff(head []byte, at int64, path func() string) {
+	if at == 0 && hasAppleMagic(head) {
+		h.pool.warn(WarnAppleDouble, path(), "is an AppleDouble file by its content, though not by its name; carried")
 	}
 }
 

@@ -34,19 +34,20 @@ func Load(ctx context.Context, dir string, opts Options) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := load(ctx, root, rules, odd)
+	tree, err := load(ctx, root, rules, odd, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", dir, err)
 	}
 	return tree, nil
 }
 
-func load(ctx context.Context, root string, rules *rules, odd []Warning) (*Tree, error) {
-	w := &walker{rules: rules, nodes: &store{}, folds: newFolder()}
+// load walks a resolved directory; out is nil where no tar is written on the way.
+func load(ctx context.Context, root string, rules *rules, odd []Warning, out *sink) (*Tree, error) {
+	w := &walker{rules: rules, nodes: &store{}, folds: newFolder(), sink: out}
 	for _, warning := range odd {
 		w.report.warn(warning)
 	}
-	src := &disk{hashers: startHashers(ctx, &w.problems)}
+	src := &disk{hashers: startHashers(ctx, &w.problems), sink: out}
 	err := walkDisk(ctx, w, src, root)
 	src.hashers.wait()
 	if err == nil {

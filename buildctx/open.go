@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,12 @@ func (t *Tree) Open(path string) (io.ReadCloser, error) {
 		src := io.NewSectionReader(t.spool, n.offset, n.size)
 		return &verifier{path: path, node: n, src: io.NopCloser(src), sum: sha256.New()}, nil
 	}
-	f, err := openBelow(t.root, path)
+	return openVerified(t.root, path, n)
+}
+
+// openVerified opens a file of a directory for comparing it with its node.
+func openVerified(root, path string, n *node) (io.ReadCloser, error) {
+	f, err := openBelow(root, path)
 	if err != nil {
 		return nil, changedOpen(path, err)
 	}
@@ -48,10 +54,34 @@ func (t *Tree) Open(path string) (io.ReadCloser, error) {
 func openBelow(root, path string) (*os.File, error) {
 	full := filepath.Join(root, path)
 	fd, err := openat(unix.AT_FDCWD, full, openFile)
+	if errors.Is(err, unix.ENAMETOOLONG) {
+		fd, err = openStepwise(root, path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), full), nil
+}
+
+// openStepwise opens a file whose whole path is longer than the system takes.
+func openStepwise(root, path string) (int, error) {
+	dir, err := openat(unix.AT_FDCWD, root, openDir)
+	if err != nil {
+		return -1, err
+	}
+	for {
+		name, rest, more := strings.Cut(path, "/")
+		flags := openDir
+		if !more {
+			flags = openFile
+		}
+		next, err := openat(dir, name, flags)
+		_ = unix.Close(dir) // nothing was written
+		if err != nil || !more {
+			return next, err
+		}
+		dir, path = next, rest
+	}
 }
 
 func changedOpen(path string, err error) error {

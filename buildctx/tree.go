@@ -48,6 +48,11 @@ func (t *Tree) Lookup(path string) (Entry, bool) {
 }
 
 func (t *Tree) entry(n *node, path string) Entry {
+	return newEntry(n, path, string(t.nodes.target(n)))
+}
+
+// newEntry is the public form of a node.
+func newEntry(n *node, path, target string) Entry {
 	e := Entry{Path: path, Kind: n.kind, Mode: 0o755, SHA256: n.sum}
 	switch n.kind {
 	case File:
@@ -57,8 +62,8 @@ func (t *Tree) entry(n *node, path string) Entry {
 		}
 		e.ModTime = derivedTime(&n.sum)
 	case Link:
-		e.Mode, e.Linkname = 0o777, string(t.nodes.target(n))
-		e.ModTime = nameTime("l", e.Linkname)
+		e.Mode, e.Linkname = 0o777, target
+		e.ModTime = nameTime("l", target)
 	case Dir:
 		e.ModTime = nameTime("d", path)
 	}

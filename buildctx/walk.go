@@ -33,6 +33,7 @@ type walker struct {
 	nodes    *store
 	report   report
 	folds    folder
+	sink     *sink // nil where no tar is written on the way
 	problems problems
 }
 
@@ -122,7 +123,10 @@ func (w *walker) link(d directory, at place, c child) {
 		w.problems.add(at.path(c.name), err)
 		return
 	}
-	w.nodes.add(at.node, Link, c.name, target)
+	n := w.nodes.add(at.node, Link, c.name, target)
+	if w.sink != nil {
+		w.sink.link(at.path(c.name), w.nodes.at(n), target)
+	}
 }
 
 // subdir walks a directory below. One that is left out is carried after all where something in it is; where nothing is,
@@ -142,12 +146,14 @@ func (w *walker) subdir(ctx context.Context, d directory, at place, c child, v *
 	defer sub.close()
 	before := w.report.mark()
 	n := w.nodes.add(at.node, Dir, c.name, "")
+	if w.sink != nil {
+		w.sink.dir(path, w.nodes.at(n), v.out())
+	}
 	if err := w.dir(ctx, sub, place{prefix: path + "/", node: n, ignore: v.ignore, keep: v.keep}); err != nil {
 		return false, err
 	}
 	if v.out() && w.nodes.count == n+1 {
-		w.nodes.drop()
-		w.report.rewind(before)
+		w.dropLast(before)
 		w.leaveOut(d, at, c, v)
 		return false, nil
 	}
@@ -158,4 +164,13 @@ func (w *walker) subdir(ctx context.Context, d directory, at place, c child, v *
 	sub.odd(&w.report)
 	w.oddName(at, c)
 	return true, nil
+}
+
+// dropLast takes back a directory in which nothing is carried, and what was reported of it.
+func (w *walker) dropLast(before mark) {
+	w.nodes.drop()
+	w.report.rewind(before)
+	if w.sink != nil {
+		w.sink.drop()
+	}
 }
