@@ -73,6 +73,30 @@ func (d *diskDir) list() ([]child, error) {
 	return children, nil
 }
 
+func (d *diskDir) find(name string) (child, error) {
+	var st unix.Stat_t
+	if err := lstatat(d.fd(), name, &st); err != nil {
+		return child{}, err
+	}
+	return child{name, kindOfStat(uint32(st.Mode))}, nil
+}
+
+func kindOfStat(mode uint32) Kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return File
+	case unix.S_IFDIR:
+		return Dir
+	case unix.S_IFLNK:
+		return Link
+	case unix.S_IFSOCK:
+		return socket
+	case unix.S_IFIFO:
+		return fifo
+	}
+	return device
+}
+
 func kindOf(mode fs.FileMode) Kind {
 	switch {
 	case mode.IsRegular():

@@ -3,6 +3,7 @@ package buildctx
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -39,67 +40,68 @@ func Explain(ctx context.Context, dir, path string, opts Options) (Decision, err
 			path = in[0]
 		}
 	}
-	path = filepath.ToSlash(filepath.Clean(path))
-	if !filepath.IsLocal(path) || path == "." {
-		return Decision{}, &PathError{Path: path, Reason: BadName, Detail: "is not below " + dir}
+	if path, err = below(path, dir); err != nil {
+		return Decision{}, err
 	}
-	return explain(root, path, r)
-}
-
-// explain walks down to one path.
-func explain(root, path string, r *rules) (Decision, error) {
-	src := &disk{}
-	d, err := src.open(unix.AT_FDCWD, root, "")
+	top, err := (&disk{}).open(unix.AT_FDCWD, root, "")
 	if err != nil {
 		return Decision{}, err
 	}
-	var dir directory = d
-	at := place{node: -1}
-	names := strings.Split(path, "/")
-	for i, name := range names {
-		c, err := lookup(dir, name, at)
+	return explain(top, path, r)
+}
+
+// ExplainTar is Explain for a tar on a stream, which it reads whole.
+func ExplainTar(ctx context.Context, r io.Reader, path string, opts Options) (d Decision, err error) {
+	x, err := readIndex(ctx, r)
+	if err != nil {
+		return d, err
+	}
+	defer func() { _ = x.spool.file.Close() }() // it goes with its descriptor
+	rules, _, err := x.rules(opts)
+	if err != nil {
+		return d, err
+	}
+	if path, err = below(path, "the tar"); err != nil {
+		return d, err
+	}
+	return explain(x.top(&report{}), path, rules)
+}
+
+// below cleans the path to explain.
+func below(path, source string) (string, error) {
+	clean := filepath.ToSlash(filepath.Clean(path))
+	if !filepath.IsLocal(clean) || clean == "." {
+		return "", &PathError{Path: path, Reason: BadName, Detail: "is not below " + source}
+	}
+	return clean, nil
+}
+
+// explain walks down to one path, and closes the directories.
+func explain(top directory, path string, r *rules) (Decision, error) {
+	dir, at := top, place{node: -1}
+	defer func() { dir.close() }()
+	for names := strings.Split(path, "/"); ; names = names[1:] {
+		c, err := dir.find(names[0])
 		if err != nil {
-			dir.close()
-			return Decision{}, err
+			return Decision{}, &PathError{Path: at.path(names[0]), Reason: Missing, Detail: "cannot be found in the source", Err: err}
 		}
 		v, err := r.decide(dir, at, c)
-		if err != nil || i == len(names)-1 || v.out() && !v.descend {
-			dir.close()
-			return decision(path, at.path(name), c, &v), err
-		}
-		sub, err := dir.enter(c)
-		dir.close()
 		if err != nil {
 			return Decision{}, err
 		}
-		dir, at = sub, place{prefix: at.path(name) + "/", node: i, ignore: v.ignore, keep: v.keep}
+		if len(names) == 1 || v.out() && !v.descend {
+			return decision(path, at.path(c.name), c, &v), nil
+		}
+		if c.kind != Dir {
+			return Decision{}, &PathError{Path: at.path(c.name), Reason: Missing, Detail: "is no directory, so nothing is below it"}
+		}
+		sub, err := dir.enter(c)
+		if err != nil {
+			return Decision{}, err
+		}
+		dir.close()
+		dir, at = sub, place{prefix: at.path(c.name) + "/", ignore: v.ignore, keep: v.keep}
 	}
-	return Decision{}, nil
-}
-
-// lookup finds what a name in a directory is.
-func lookup(d directory, name string, at place) (child, error) {
-	var st unix.Stat_t
-	if err := lstatat(d.(*diskDir).fd(), name, &st); err != nil {
-		return child{}, &PathError{Path: at.path(name), Reason: Missing, Detail: "cannot be found in the source", Err: err}
-	}
-	return child{name, kindOfStat(uint32(st.Mode))}, nil
-}
-
-func kindOfStat(mode uint32) Kind {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return File
-	case unix.S_IFDIR:
-		return Dir
-	case unix.S_IFLNK:
-		return Link
-	case unix.S_IFSOCK:
-		return socket
-	case unix.S_IFIFO:
-		return fifo
-	}
-	return device
 }
 
 // decision puts a verdict into words. A socket is left out whatever the rules say.
@@ -114,11 +116,11 @@ func decision(path, decided string, c child, v *verdict) Decision {
 	if v.pattern != nil {
 		d.File, d.Line = v.pattern.file, v.pattern.line
 	}
-	d.Detail = d.words()
+	d.Detail = d.words(v)
 	return d
 }
 
-func (d *Decision) words() string {
+func (d *Decision) words(v *verdict) string {
 	what := "is"
 	if d.At != "" {
 		what = fmt.Sprintf("is below %q, which is", d.At)
@@ -126,6 +128,8 @@ func (d *Decision) words() string {
 	switch {
 	case d.Included:
 		return "is in the context: no rule leaves it out"
+	case v.descend:
+		return fmt.Sprintf("is left out by %s, line %d: %s; a later line may bring back what it holds", d.File, d.Line, d.Rule)
 	case d.File != "" && d.Line > 0:
 		return fmt.Sprintf("%s left out by %s, line %d: %s", what, d.File, d.Line, d.Rule)
 	case d.File != "":

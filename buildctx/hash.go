@@ -21,6 +21,11 @@ const (
 	sparseLimit = 64 << 20
 )
 
+const (
+	detailAppleDouble = "is an AppleDouble file by its content, though not by its name; carried"
+	detailSparse      = "is sparse; its holes are carried as zeros"
+)
+
 // hashJob is some files of one directory.
 type hashJob struct {
 	dir   *diskDir
@@ -38,6 +43,7 @@ type hashers struct {
 	jobs     chan hashJob
 	done     sync.WaitGroup
 	links    hardLinks
+	attrs    attributes
 	problems *problems
 
 	mu       sync.Mutex
@@ -175,7 +181,7 @@ func (h *hasher) content(ctx context.Context, fd int, size int64, path func() st
 // sniff warns of litter that has another name, where the first bytes pass by anyway.
 func (h *hasher) sniff(head []byte, at int64, path func() string) {
 	if at == 0 && hasAppleMagic(head) {
-		h.pool.warn(WarnAppleDouble, path(), "is an AppleDouble file by its content, though not by its name; carried")
+		h.pool.warn(WarnAppleDouble, path(), detailAppleDouble)
 	}
 }
 
@@ -185,10 +191,10 @@ func (h *hasher) odd(fd int, st *unix.Stat_t, path func() string) {
 		h.pool.warn(WarnMode, path(), detail)
 	}
 	if st.Size >= sparseLimit && st.Blocks*512 < st.Size {
-		h.pool.warn(WarnSparse, path(), "is sparse; its holes are carried as zeros")
+		h.pool.warn(WarnSparse, path(), detailSparse)
 	}
-	if names := appleAttributes(fd); names != "" {
-		h.pool.warn(WarnXattr, path(), "has attributes that are not carried: "+names)
+	for _, name := range appleAttributes(fd) {
+		h.pool.attrs.add(path(), name)
 	}
 }
 
@@ -209,7 +215,7 @@ func clearedBits(mode uint32) string {
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &ChangedError{Path: path, What: "vanished while the context was read"}
+		return &ChangedError{Path: path, What: "vanished while the context was read", Err: err}
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ENXIO):
 		return &ChangedError{Path: path, What: "became something else while the context was read", Err: err}
 	}

@@ -59,6 +59,7 @@ func load(ctx context.Context, root string, rules *rules, odd []Warning, out *si
 	for _, warning := range src.hashers.warnings {
 		w.report.warn(warning)
 	}
+	src.hashers.attrs.report(&w.report)
 	if err := w.checkChanged(src.changed, root); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (w *walker) checkChanged(dirs []changedDir, root string) error {
 				w.problems.add(path, &ChangedError{Path: path, What: "vanished while the context was read"})
 				continue
 			}
-			decision, err := explain(root, path, w.rules)
+			decision, err := explainAgain(root, path, w.rules)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -97,6 +98,14 @@ func (w *walker) checkChanged(dirs []changedDir, root string) error {
 		}
 	}
 	return nil
+}
+
+func explainAgain(root, path string, r *rules) (Decision, error) {
+	top, err := (&disk{}).open(unix.AT_FDCWD, root, "")
+	if err != nil {
+		return Decision{}, err
+	}
+	return explain(top, path, r)
 }
 
 // resolveRoot returns the absolute path of a source directory, without links.

@@ -104,6 +104,7 @@ func (r *report) receipt() *Receipt {
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int {
 		return cmp.Or(comparePaths(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
 	})
+	r.warnings = slices.Compact(r.warnings) // a file that was read twice warned twice
 	rec := &Receipt{Excluded: r.excluded, Warnings: r.warnings, Largest: []Large{}}
 	if rec.Excluded == nil {
 		rec.Excluded = []Excluded{}

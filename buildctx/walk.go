@@ -16,7 +16,8 @@ type child struct {
 
 // directory is a directory of a source: on disk, or in a tar.
 type directory interface {
-	list() ([]child, error) // sorted by name
+	list() ([]child, error)          // sorted by name
+	find(name string) (child, error) // fs.ErrNotExist where there is none
 	enter(c child) (directory, error)
 	target(c child) (string, error) // of a link
 	size(c child) int64             // of something left out; 0 where it is unknown

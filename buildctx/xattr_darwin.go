@@ -6,22 +6,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// appleAttributes lists the com.apple.* attributes of an open file. com.apple.provenance is left out of the account: it
-// is on nearly every file since macOS 13 and cannot be removed.
-func appleAttributes(fd int) string {
+// appleAttributes lists the com.apple.* attributes of an open file. A file system without attributes has none.
+func appleAttributes(fd int) []string {
 	size, err := unix.Flistxattr(fd, nil)
 	if err != nil || size == 0 {
-		return ""
+		return nil
 	}
 	buf := make([]byte, size)
 	if size, err = unix.Flistxattr(fd, buf); err != nil {
-		return ""
+		return nil
 	}
 	var names []string
 	for name := range strings.SplitSeq(string(buf[:size]), "\x00") {
-		if strings.HasPrefix(name, "com.apple.") && name != "com.apple.provenance" {
+		if strings.HasPrefix(name, applePrefix) {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }

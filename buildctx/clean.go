@@ -1,0 +1,199 @@
+package buildctx
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// CleanTar copies a tar from r to w without litter members and without the attribute records that macOS's tar adds,
+// and keeps everything else of the members: order, names, owners, times, other records. It streams. Look-alikes are
+// kept, with a warning. The receipt accounts for what was left out; it has no digest, since no tree was made.
+func CleanTar(ctx context.Context, r io.Reader, w io.Writer) (*Receipt, error) {
+	in, err := openTar(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	c := &cleaner{in: in, out: tar.NewWriter(w), gone: map[string]bool{}, buf: make([]byte, readBuffer)}
+	c.receipt = c.report.receipt()
+	if err := c.run(ctx); err != nil {
+		return nil, fmt.Errorf("cleaning tar: %w", err)
+	}
+	return c.finish(), nil
+}
+
+type cleaner struct {
+	in      *tarInput
+	out     *tar.Writer
+	report  report
+	receipt *Receipt
+	attrs   attributes
+	gone    map[string]bool // members left out, which a hard link must not name
+	buf     []byte
+}
+
+func (c *cleaner) run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h, err := c.in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.member(h); err != nil {
+			return err
+		}
+	}
+	more, err := c.in.drain()
+	if err != nil {
+		return err
+	}
+	if more {
+		c.report.warn(Warning{Kind: WarnTrailing, Path: "-", Detail: "holds data behind the end of the tar, which was left out"})
+	}
+	return c.out.Close()
+}
+
+func (c *cleaner) member(h *tar.Header) error {
+	p := memberPath(h.Name)
+	c.attrs.addTar(p, h.PAXRecords)
+	dropRecords(h)
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return c.global(h)
+	}
+	head, err := c.head(h)
+	if err != nil {
+		return err
+	}
+	if c.isLitter(h, p, head) {
+		c.gone[p] = true
+		c.report.exclude(p, RuleLitter, tarKind(h), h.Size)
+		return nil
+	}
+	if h.Typeflag == tar.TypeLink && c.gone[memberPath(h.Linkname)] {
+		return &PathError{Path: p, Reason: BadLink, Detail: fmt.Sprintf("is a hard link to %q, which is litter", h.Linkname)}
+	}
+	c.count(h, p)
+	return c.copy(h, head)
+}
+
+// memberPath is a name as members are compared: without ./ and the like.
+func memberPath(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
+
+// global keeps a global header as far as it says more than attributes.
+func (c *cleaner) global(h *tar.Header) error {
+	if len(h.PAXRecords) == 0 {
+		return nil
+	}
+	return c.out.WriteHeader(&tar.Header{Typeflag: h.Typeflag, Name: h.Name, PAXRecords: h.PAXRecords, Format: tar.FormatPAX})
+}
+
+// dropRecords removes attributes in all the forms that tar readers make of them.
+func dropRecords(h *tar.Header) {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, paxSchily) || strings.HasPrefix(key, paxLibarchive) {
+			delete(h.PAXRecords, key)
+		}
+	}
+	h.Xattrs = nil //nolint:staticcheck // the library still fills in this field, and would write it
+}
+
+// head reads the beginning of what may be AppleDouble.
+func (c *cleaner) head(h *tar.Header) ([]byte, error) {
+	if h.Typeflag != tar.TypeReg || !mayBeAppleDouble(path.Base(h.Name)) {
+		return nil, nil
+	}
+	head := make([]byte, appleSniff)
+	n, err := io.ReadFull(c.in, head)
+	if err != nil && !errors.Is(err, io.EOF) && !(errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == h.Size) {
+		return nil, c.in.wrap(err)
+	}
+	return head[:n], nil
+}
+
+// isLitter says that a member, or a directory above it, is litter.
+func (c *cleaner) isLitter(h *tar.Header, p string, head []byte) bool {
+	parts := strings.Split(p, "/")
+	for i, name := range parts {
+		if isLitterName(name, i == 0) {
+			return true
+		}
+	}
+	if !mayBeAppleDouble(parts[len(parts)-1]) {
+		return false
+	}
+	if isAppleDouble(head, h.Size) || h.Typeflag == tar.TypeLink && c.gone[memberPath(h.Linkname)] {
+		return true
+	}
+	c.report.warn(Warning{Kind: WarnLookAlike, Path: p, Detail: "begins with ._ but is no AppleDouble file; kept"})
+	return false
+}
+
+func (c *cleaner) count(h *tar.Header, p string) {
+	switch tarKind(h) {
+	case File:
+		c.receipt.addFile([]byte(p), h.Size)
+	case Dir:
+		c.receipt.Dirs++
+	case Link:
+		c.receipt.Links++
+	}
+}
+
+func (c *cleaner) copy(h *tar.Header, head []byte) error {
+	h.Format = tar.FormatUnknown
+	// Sub-second times are kept where the member had them as records.
+	if slices.ContainsFunc([]string{"mtime", "atime", "ctime"}, func(k string) bool { _, ok := h.PAXRecords[k]; return ok }) {
+		h.Format = tar.FormatPAX
+	}
+	if h.Typeflag == tar.TypeGNUSparse {
+		h.Typeflag = tar.TypeReg
+	}
+	if err := c.out.WriteHeader(h); err != nil {
+		return fmt.Errorf("writing %q: %w", h.Name, err)
+	}
+	if _, err := c.out.Write(head); err != nil {
+		return fmt.Errorf("writing %q: %w", h.Name, err)
+	}
+	from := readFunc(func(p []byte) (int, error) {
+		n, err := c.in.Read(p)
+		if err != nil && !errors.Is(err, io.EOF) {
+			err = c.in.wrap(err)
+		}
+		return n, err
+	})
+	if _, err := io.CopyBuffer(struct{ io.Writer }{c.out}, from, c.buf); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (c *cleaner) finish() *Receipt {
+	c.attrs.report(&c.report)
+	lists := c.report.receipt()
+	c.receipt.Excluded, c.receipt.Warnings = lists.Excluded, lists.Warnings
+	return c.receipt
+}
+
+func tarKind(h *tar.Header) Kind {
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return Dir
+	case tar.TypeSymlink:
+		return Link
+	case tar.TypeFifo:
+		return fifo
+	case tar.TypeChar, tar.TypeBlock:
+		return device
+	}
+	return File
+}

@@ -1,0 +1,315 @@
+package buildctx
+
+import (
+	"archive/tar"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Names longer than any system takes are refused; a path's limit also bounds the depth of a tree.
+const (
+	maxName   = 255
+	maxTarget = 4095
+	maxPath   = 4095
+)
+
+// member is an entry of a tar.
+type member struct {
+	kind     Kind
+	exec     bool
+	apple    bool // AppleDouble by content
+	magic    bool // at least its magic
+	sparse   bool
+	implied  bool   // a directory that only the names of others tell of
+	hard     string // the target of a hard link until it is resolved
+	target   string // of a symbolic link
+	mode     uint32 // with the bits that are not carried
+	size     int64
+	offset   int64
+	sum      [sha256.Size]byte
+	children map[string]*member
+}
+
+// index is the tree of a tar's members, with their contents in a spool.
+type index struct {
+	root  *member
+	hard  []string // paths of hard links
+	attrs attributes
+	spool *spool
+	sum   hasher
+	// trailing says that data followed the end marker
+	trailing bool
+}
+
+// readMembers reads a whole tar.
+func (x *index) readMembers(ctx context.Context, in *tarInput) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return x.resolveHard()
+		}
+		if err != nil {
+			return err
+		}
+		if err := x.add(in, h); err != nil {
+			return err
+		}
+	}
+}
+
+func (x *index) add(in *tarInput, h *tar.Header) error {
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return nil
+	}
+	p, err := cleanMember(h)
+	if err != nil {
+		return err
+	}
+	m, err := newMember(h, p)
+	if err != nil {
+		return err
+	}
+	x.attrs.addTar(p, h.PAXRecords)
+	if m.kind == File && m.hard == "" {
+		if err := x.content(in, m); err != nil {
+			return err
+		}
+	}
+	if m.hard != "" {
+		x.hard = append(x.hard, p)
+	}
+	return x.insert(p, m)
+}
+
+// cleanMember returns the path of a member; empty for the root.
+func cleanMember(h *tar.Header) (string, error) {
+	bad := func(detail string) error {
+		return &PathError{Path: h.Name, Reason: BadName, Detail: detail}
+	}
+	switch {
+	case path.IsAbs(h.Name):
+		return "", bad("is an absolute name in the tar")
+	case slices.Contains(strings.Split(h.Name, "/"), ".."):
+		return "", bad("leads upwards in the tar")
+	case len(h.Name) > maxPath:
+		return "", bad("is longer than 4095 bytes")
+	}
+	p := path.Clean(h.Name)
+	if p == "." {
+		if h.Typeflag != tar.TypeDir {
+			return "", bad("is no name for a member")
+		}
+		return "", nil
+	}
+	for name := range strings.SplitSeq(p, "/") {
+		if len(name) > maxName {
+			return "", bad("has a part longer than 255 bytes")
+		}
+	}
+	return p, nil
+}
+
+func newMember(h *tar.Header, p string) (*member, error) {
+	m := &member{exec: h.Mode&0o100 != 0, mode: uint32(h.Mode), size: h.Size}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
+		m.kind, m.sparse = File, h.Typeflag == tar.TypeGNUSparse || isSparse(h)
+	case tar.TypeDir:
+		m.kind = Dir
+	case tar.TypeSymlink:
+		m.kind, m.target = Link, h.Linkname
+		if len(m.target) > maxTarget || m.target == "" {
+			return nil, &PathError{Path: p, Reason: BadLink, Detail: fmt.Sprintf("is a link with a target of %d bytes", len(m.target))}
+		}
+	case tar.TypeLink:
+		m.kind, m.hard = File, h.Linkname
+	case tar.TypeFifo:
+		m.kind = fifo
+	case tar.TypeChar, tar.TypeBlock:
+		m.kind = device
+	default:
+		return nil, &PathError{Path: p, Reason: BadMember, Detail: fmt.Sprintf("is a tar member of type %q, which cannot be carried", h.Typeflag)}
+	}
+	return m, nil
+}
+
+func isSparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+// content spools and hashes a file.
+func (x *index) content(in *tarInput, m *member) error {
+	m.offset = x.spool.size
+	x.sum.sum.Reset()
+	head := make([]byte, 0, appleSniff)
+	for {
+		n, err := in.Read(x.sum.buf)
+		x.sum.sum.Write(x.sum.buf[:n])
+		head = append(head, x.sum.buf[:min(n, appleSniff-len(head))]...)
+		if err := x.spool.write(x.sum.buf[:n]); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return in.wrap(err)
+		}
+	}
+	x.sum.sum.Sum(m.sum[:0])
+	m.size = x.spool.size - m.offset
+	m.magic, m.apple = hasAppleMagic(head), isAppleDouble(head, m.size)
+	return nil
+}
+
+// insert puts a member at its path, with directories that have no members of their own above it.
+func (x *index) insert(p string, m *member) error {
+	if p == "" {
+		x.root.mode = m.mode
+		return nil
+	}
+	at := x.root
+	dir, name := path.Split(p)
+	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
+		if part == "" {
+			continue
+		}
+		next := at.children[part]
+		if next == nil {
+			next = &member{kind: Dir, implied: true}
+			at.put(part, next)
+		}
+		if next.kind != Dir {
+			return &PathError{Path: p, Reason: Conflict, Detail: fmt.Sprintf("is in the tar below %q, which is no directory there", part)}
+		}
+		at = next
+	}
+	switch old := at.children[name]; {
+	case old == nil:
+		at.put(name, m)
+	case old.kind == Dir && m.kind == Dir:
+		old.mode, old.implied = m.mode, false
+	case old.implied:
+		return &PathError{Path: p, Reason: Conflict, Detail: "is a directory in the tar and something else too"}
+	default:
+		return &PathError{Path: p, Reason: Duplicate, Detail: "is in the tar twice"}
+	}
+	return nil
+}
+
+func (m *member) put(name string, child *member) {
+	if m.children == nil {
+		m.children = map[string]*member{}
+	}
+	m.children[name] = child
+}
+
+func (x *index) lookup(p string) *member {
+	at := x.root
+	for part := range strings.SplitSeq(path.Clean(p), "/") {
+		if at = at.children[part]; at == nil {
+			return nil
+		}
+	}
+	return at
+}
+
+// resolveHard gives every hard link the content of what it names, so that each is a file of its own.
+func (x *index) resolveHard() error {
+	for _, p := range x.hard {
+		m := x.lookup(p)
+		to := m
+		for steps := 0; to != nil && to.hard != ""; steps++ {
+			if steps > len(x.hard) {
+				return &PathError{Path: p, Reason: BadLink, Detail: "is a hard link that leads to itself"}
+			}
+			to = x.lookup(to.hard)
+		}
+		if to == nil || to.kind == Dir {
+			return &PathError{Path: p, Reason: BadLink, Detail: fmt.Sprintf("is a hard link to %q, which is no file of the tar", m.hard)}
+		}
+		*m = *to
+	}
+	return nil
+}
+
+// tarDir is a directory of a tar during the walk.
+type tarDir struct {
+	index  *index
+	member *member
+	prefix string
+	report *report
+}
+
+func (d *tarDir) list() ([]child, error) {
+	children := make([]child, 0, len(d.member.children))
+	for name, m := range d.member.children {
+		children = append(children, child{name, m.kind})
+	}
+	slices.SortFunc(children, func(a, b child) int { return cmp.Compare(a.name, b.name) })
+	return children, nil
+}
+
+func (d *tarDir) find(name string) (child, error) {
+	m := d.member.children[name]
+	if m == nil {
+		return child{}, fs.ErrNotExist
+	}
+	return child{name, m.kind}, nil
+}
+
+func (d *tarDir) enter(c child) (directory, error) {
+	return &tarDir{d.index, d.member.children[c.name], d.prefix + c.name + "/", d.report}, nil
+}
+
+func (d *tarDir) target(c child) (string, error) { return d.member.children[c.name].target, nil }
+
+func (d *tarDir) size(c child) int64 {
+	if c.kind != File {
+		return 0
+	}
+	return d.member.children[c.name].size
+}
+
+func (d *tarDir) sniff(c child) (bool, error) { return d.member.children[c.name].apple, nil }
+
+func (d *tarDir) file(c child, n *node) {
+	m := d.member.children[c.name]
+	n.size, n.offset, n.sum, n.exec = m.size, m.offset, m.sum, m.exec
+	warn := func(kind, detail string) {
+		d.report.warn(Warning{Kind: kind, Path: d.prefix + c.name, Detail: detail})
+	}
+	if detail := clearedBits(m.mode); detail != "" {
+		warn(WarnMode, detail)
+	}
+	if m.magic {
+		warn(WarnAppleDouble, detailAppleDouble)
+	}
+	if m.sparse && m.size >= sparseLimit {
+		warn(WarnSparse, detailSparse)
+	}
+}
+
+func (d *tarDir) odd(rep *report) {
+	if detail := clearedBits(d.member.mode); detail != "" {
+		rep.warn(Warning{Kind: WarnMode, Path: strings.TrimSuffix(d.prefix, "/"), Detail: detail})
+	}
+}
+
+func (d *tarDir) close() {}
