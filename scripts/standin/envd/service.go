@@ -44,9 +44,9 @@ func newService(version string, inVM bool, die func()) *service {
 	s.files.Old = old
 	server := web.New(store)
 	server.Version, server.Old = version, old
-	server.Mount(processconnect.NewProcessHandler(s.procs))
-	server.Mount(filesystemconnect.NewFilesystemHandler(s.files, connect.WithInterceptors(fsys.Legacy())))
-	s.Handler = server
+	server.Mount(processconnect.NewProcessHandler(s.procs, connect.WithInterceptors(oldErrors{})))
+	server.Mount(filesystemconnect.NewFilesystemHandler(s.files, connect.WithInterceptors(oldErrors{}, fsys.Legacy())))
+	s.Handler = oldTimeouts(server)
 	return s
 }
 

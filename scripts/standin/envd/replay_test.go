@@ -1,0 +1,240 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
+)
+
+// onPurpose names the recorded exchanges that are answered otherwise, and why. It is empty: nothing is.
+var onPurpose = map[string]string{}
+
+// replayRun is one replay against one server of its own.
+type replayRun struct {
+	name    string
+	version string
+	server  string   // how the server is started
+	only    []string // patterns; none: all but the ones below
+}
+
+var replayRuns = []replayRun{
+	{name: "all", version: newest, server: "/replay/envd"},
+	{name: "all of 0.5.13", version: oldest, server: "/replay/envd -protocol 0.5.13"},
+	{name: "may not change owners", version: newest, server: "setpriv --bounding-set=-chown /replay/envd", only: []string{"nochown.*"}},
+	{name: "keepalive", version: newest, server: "/replay/envd", only: []string{"process.output.keepalive-default"}},
+	{name: "retention", version: newest, server: "/replay/envd", only: []string{"process.connect.retention.*"}},
+}
+
+// verdicts is what replay.py prints.
+type verdicts struct {
+	Same      []string            `json:"same"`
+	Different []difference        `json:"different"`
+	NotTried  map[string][]string `json:"not_tried"`
+}
+
+type difference struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Want any    `json:"want"`
+	Got  any    `json:"got"`
+}
+
+// TestReplay sends every recorded exchange to the stand-in, where the recording was made: Debian 12, as
+// root, in a container of the stand-in base image.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	engine := dockertest.Default(t)
+	engine.NeedBase(t)
+	luggage := pack(t)
+	var mu sync.Mutex
+	judged := map[string][]difference{}
+	t.Run("runs", func(t *testing.T) {
+		for _, run := range replayRuns {
+			t.Run(run.name, func(t *testing.T) {
+				t.Parallel()
+				if testing.Short() {
+					t.Skip("takes up to two minutes")
+				}
+				v := run.replay(t, engine, luggage)
+				mu.Lock()
+				defer mu.Unlock()
+				maps.Copy(judged, v.byName(run.version))
+			})
+		}
+	})
+	if testing.Short() {
+		t.Skip("not replayed")
+	}
+	for _, problem := range tally(recordedNames(t), judged, onPurpose) {
+		t.Error(problem)
+	}
+}
+
+// replay runs replay.py in a container of its own.
+func (run replayRun) replay(t *testing.T, engine dockertest.Engine, luggage []byte) verdicts {
+	t.Helper()
+	c := engine.Start(t,
+		container.Config{Image: dockertest.BaseImage, Hostname: "sandbox"},
+		container.HostConfig{CapAdd: []string{"SYS_ADMIN"}, SecurityOpt: []string{"apparmor=unconfined"}})
+	if err := engine.Client.CopyToContainer(t.Context(), c.ID, "/", bytes.NewReader(luggage), container.CopyToContainerOptions{}); err != nil {
+		t.Fatalf("copying to the container: %v", err)
+	}
+	argv := []string{
+		"python3", "/replay/replay.py", "--json", "--version", run.version,
+		"--exec", "sh", "--restart", "/replay/restart.sh 49984 " + run.server,
+	}
+	for _, pattern := range run.only {
+		argv = append(argv, "--only", pattern)
+	}
+	argv = append(argv, "/replay/envd.jsonl", "/replay/steps.jsonl", "http://127.0.0.1:49984")
+	got := c.Exec(t, argv...)
+	var v verdicts
+	if err := json.Unmarshal([]byte(got.Stdout), &v); err != nil {
+		log := c.Exec(t, "sh", "-c", "cat /tmp/envd-*.log").Stdout
+		t.Fatalf("replay.py exited with %d: %v\n%s%s\nserver:\n%s", got.Code, err, got.Stdout, got.Stderr, log)
+	}
+	return v
+}
+
+// byName gives the differences of each line that was judged, none for one that is the same. Lines that
+// exist for both versions are judged by a run of the newer one, and must not differ in the older.
+func (v verdicts) byName(version string) map[string][]difference {
+	judged := map[string][]difference{}
+	for _, d := range v.Different {
+		judged[d.Name] = append(judged[d.Name], d)
+	}
+	for _, name := range v.Same {
+		if version == newest || strings.HasSuffix(name, "@"+version) {
+			judged[name] = nil
+		}
+	}
+	return judged
+}
+
+// tally says what is wrong: a line that nobody judged, one that differs and is not on the list, one on
+// the list that does not differ.
+func tally(names []string, judged map[string][]difference, listed map[string]string) []string {
+	var problems []string
+	same, differ := 0, 0
+	for _, name := range names {
+		differences, ok := judged[name]
+		switch {
+		case !ok:
+			problems = append(problems, name+": not judged")
+		case len(differences) == 0:
+			same++
+			if listed[name] != "" {
+				problems = append(problems, name+": listed as different, but is the same")
+			}
+		case listed[name] == "":
+			for _, d := range differences {
+				problems = append(problems, fmt.Sprintf("%s: %s: want %v got %v", name, d.Path, d.Want, d.Got))
+			}
+		default:
+			differ++
+		}
+	}
+	for name := range listed {
+		if !slices.Contains(names, name) {
+			problems = append(problems, name+": listed, but not recorded")
+		}
+	}
+	if len(problems) == 0 && same+differ != len(names) {
+		problems = append(problems, fmt.Sprintf("%d same and %d listed are not the %d recorded", same, differ, len(names)))
+	}
+	return problems
+}
+
+// recordedNames gives the names of all recorded lines.
+func recordedNames(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/envd.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range bytes.Lines(data) {
+		var exchange struct{ Name string }
+		if err := json.Unmarshal(line, &exchange); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, exchange.Name)
+	}
+	if len(names) != 426 {
+		t.Fatalf("%d recorded exchanges, want 426", len(names))
+	}
+	return names
+}
+
+// pack makes a tar of what a replay needs, the server freshly built.
+func pack(t *testing.T) []byte {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "envd")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building envd: %v\n%s", err, out)
+	}
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, path := range []string{binary, "testdata/replay.py", "testdata/restart.sh", "testdata/envd.jsonl", "testdata/steps.jsonl"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteHeader(&tar.Header{Name: "replay/" + filepath.Base(path), Mode: 0o755, Size: int64(len(data))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func TestTally(t *testing.T) {
+	t.Parallel()
+	differs := []difference{{Name: "b", Path: "status", Want: 200, Got: 404}}
+	for _, test := range []struct {
+		name   string
+		judged map[string][]difference
+		listed map[string]string
+		want   []string
+	}{
+		{name: "all same", judged: map[string][]difference{"a": nil, "b": nil}},
+		{name: "listed", judged: map[string][]difference{"a": nil, "b": differs}, listed: map[string]string{"b": "why"}},
+		{name: "unlisted", judged: map[string][]difference{"a": nil, "b": differs}, want: []string{"b: status: want 200 got 404"}},
+		{
+			name: "no longer different", judged: map[string][]difference{"a": nil, "b": nil}, listed: map[string]string{"b": "why"},
+			want: []string{"b: listed as different, but is the same"},
+		},
+		{name: "not judged", judged: map[string][]difference{"b": nil}, want: []string{"a: not judged"}},
+		{
+			name: "not recorded", judged: map[string][]difference{"a": nil, "b": nil}, listed: map[string]string{"c": "why"},
+			want: []string{"c: listed, but not recorded"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tally([]string{"a", "b"}, test.judged, test.listed); !slices.Equal(got, test.want) {
+				t.Errorf("tally: %q, want %q", got, test.want)
+			}
+		})
+	}
+}
