@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/client"
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
@@ -84,7 +84,7 @@ func (e Engine) RemoveImage(t testing.TB, ref string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		_, err := e.Client.ImageRemove(ctx, ref, image.RemoveOptions{Force: true, PruneChildren: true})
-		if err != nil && !client.IsErrNotFound(err) {
+		if err != nil && !errdefs.IsNotFound(err) {
 			t.Errorf("removing image %s on Engine %s: %v", ref, e.Name, err)
 		}
 	})
@@ -117,7 +117,7 @@ func (c *Container) log(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("opening the log: %w", err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // only read from
 	var out bytes.Buffer
 	if _, err := stdcopy.StdCopy(&out, &out, r); err != nil {
 		return "", fmt.Errorf("reading the log: %w", err)
@@ -135,7 +135,7 @@ func (c *Container) remove(t testing.TB) {
 		t.Logf("log of container %.12s (error: %v):\n%s", c.ID, err, log)
 	}
 	err := c.engine.Client.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !client.IsErrNotFound(err) {
+	if err != nil && !errdefs.IsNotFound(err) {
 		t.Errorf("removing container %.12s on Engine %s: %v", c.ID, c.engine.Name, err)
 	}
 }

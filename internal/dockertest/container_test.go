@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/client"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -26,7 +26,7 @@ func TestContainer(t *testing.T) {
 				t.Errorf("Exec of a missing program: %+v", got)
 			}
 		})
-		if _, err := e.Client.ContainerInspect(t.Context(), id); !client.IsErrNotFound(err) {
+		if _, err := e.Client.ContainerInspect(t.Context(), id); !errdefs.IsNotFound(err) {
 			t.Errorf("the container outlived its test: %v", err)
 		}
 	})
@@ -64,7 +64,7 @@ func TestRemoveImage(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if _, err := e.Client.ImageInspect(t.Context(), ref); !client.IsErrNotFound(err) {
+		if _, err := e.Client.ImageInspect(t.Context(), ref); !errdefs.IsNotFound(err) {
 			t.Errorf("the image outlived its test: %v", err)
 		}
 		if _, err := e.Client.ImageInspect(context.WithoutCancel(t.Context()), BaseImage); err != nil {

@@ -83,7 +83,11 @@ func (e *Engine) connect(t testing.TB) error {
 	if err != nil {
 		return fmt.Errorf("connecting to Engine %s at %s: %w", e.Name, e.Host, err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("closing the client of Engine %s: %v", e.Name, err)
+		}
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := c.Ping(ctx); err != nil {
