@@ -15,6 +15,8 @@ import (
 // and keeps everything else of the members: order, names, owners, times, other records. It streams. Look-alikes are
 // kept, with a warning. The receipt accounts for what was left out; it has no digest, since no tree was made.
 func CleanTar(ctx context.Context, r io.Reader, w io.Writer) (*Receipt, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	in, err := openTar(ctx, r)
 	if err != nil {
 		return nil, err

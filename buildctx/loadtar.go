@@ -26,6 +26,8 @@ func LoadTar(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 
 // readIndex reads the whole stream. The caller closes the spool.
 func readIndex(ctx context.Context, r io.Reader) (*index, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	in, err := openTar(ctx, r)
 	if err != nil {
 		return nil, err

@@ -35,8 +35,9 @@ var compressions = []struct{ magic, name string }{
 	{"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd7zXZ\x00", "xz"}, {"BZh", "bzip2"}, {"PK\x03\x04", "zip"},
 }
 
+// openTar reads r until ctx ends, which the caller sees to on every return.
 func openTar(ctx context.Context, r io.Reader) (*tarInput, error) {
-	in := bufio.NewReaderSize(ctxReader{ctx.Err, r}, readBuffer)
+	in := bufio.NewReaderSize(newFeed(ctx, r), readBuffer)
 	head, err := in.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading tar: %w", err)
