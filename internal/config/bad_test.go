@@ -22,6 +22,9 @@ func wrong(t *testing.T, opts config.Options) *config.Error {
 	if !errors.As(err, &e) {
 		t.Fatalf("%v is no *config.Error", err)
 	}
+	if e.Hint == "" {
+		t.Errorf("%v has no next step", err)
+	}
 	return e
 }
 
@@ -168,6 +171,33 @@ func TestUnreadableFiles(t *testing.T) {
 			e := wrong(t, config.Options{WorkDir: dir, Path: tt.path})
 			if e.Error() != tt.want || e.Hint == "" {
 				t.Errorf("error %q, hint %q, want %q and a hint", e, e.Hint, tt.want)
+			}
+		})
+	}
+}
+
+func TestHints(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "hermesbox.yaml", "cube: {engine: remote}\n")
+	tests := []struct {
+		name string
+		opts config.Options
+		want string
+	}{
+		{"file", config.Options{}, "correct that line; docs/configuration.md describes every key"},
+		{"variable", config.Options{Getenv: env(map[string]string{"CUBE_TIMEOUT": "x"})}, "correct or unset CUBE_TIMEOUT"},
+		{
+			"flag", config.Options{Set: []config.Override{{Key: "cube.engine", Value: "x", Flag: "--cube"}}},
+			"give --cube another value; --help describes it",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.opts.WorkDir = dir
+			if e := wrong(t, tt.opts); e.Hint != tt.want {
+				t.Errorf("hint %q, want %q", e.Hint, tt.want)
 			}
 		})
 	}

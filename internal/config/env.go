@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -31,6 +32,11 @@ func variables() []variable {
 	}
 }
 
+// isVariable tells whether name is one of them.
+func isVariable(name string) bool {
+	return slices.ContainsFunc(variables(), func(v variable) bool { return v.name == name })
+}
+
 // setEnv lays the variables that are set over c. An empty one is not set.
 func setEnv(c *Config, origin map[string]string, getenv func(string) string) error {
 	for _, v := range variables() {
@@ -41,7 +47,7 @@ func setEnv(c *Config, origin map[string]string, getenv func(string) string) err
 		if v.read != nil {
 			read, err := v.read(text)
 			if err != nil {
-				return &Error{Origin: v.name, Key: v.key, Problem: err.Error(), Hint: "correct or unset " + v.name}
+				return &Error{Origin: v.name, Key: v.key, Problem: err.Error()}
 			}
 			text = read
 		}

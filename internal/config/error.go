@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,7 @@ type Error struct {
 	// Problem says what is wrong, with the value that would be right where
 	// that is known.
 	Problem string
-	// Hint is the next step, empty where Problem says it.
+	// Hint is the next step.
 	Hint string
 }
 
@@ -27,6 +28,23 @@ func (e *Error) Error() string {
 		}
 	}
 	return strings.Join(parts, ": ")
+}
+
+// withHint gives an Error without a next step the one that its origin implies.
+func withHint(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Hint != "" {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(e.Origin, "-"):
+		e.Hint = "give " + e.Origin + " another value; --help describes it"
+	case isVariable(e.Origin):
+		e.Hint = "correct or unset " + e.Origin
+	default:
+		e.Hint = "correct that line; docs/configuration.md describes every key"
+	}
+	return err
 }
 
 // printable quotes a key that would upset a terminal; the names below env and

@@ -36,7 +36,7 @@ type Loaded struct {
 }
 
 // Load reads all layers and checks the result. A wrong configuration is an
-// *Error.
+// *Error, which always has a hint.
 func Load(opts Options) (*Loaded, error) {
 	path, err := locate(opts)
 	if err != nil {
@@ -46,25 +46,30 @@ func Load(opts Options) (*Loaded, error) {
 	for _, leaf := range leaves(reflect.ValueOf(&l.Config).Elem(), "") {
 		l.Origin[leaf.key] = "default"
 	}
-	if path != "" {
+	if err := l.layers(opts); err != nil {
+		return nil, withHint(err)
+	}
+	return l, nil
+}
+
+// layers lays everything over the defaults and checks the result.
+func (l *Loaded) layers(opts Options) error {
+	if l.Path != "" {
 		if err := l.readFile(opts.WorkDir); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if opts.Getenv != nil {
 		if err := setEnv(&l.Config, l.Origin, opts.Getenv); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, o := range opts.Set {
 		if err := set(&l.Config, l.Origin, o); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := l.check(); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return l.check()
 }
 
 // locate returns the file to read, as the user would name it from WorkDir.
