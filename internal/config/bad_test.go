@@ -31,7 +31,7 @@ func wrong(t *testing.T, opts config.Options) *config.Error {
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, file, want string }{
-		{"unknown key", "image:\n  platfrom: linux/amd64\n", `hermesbox.yaml:2: image: unknown key "platfrom", did you mean "image.platform"?`},
+		{"unknown key", "image:\n  platfrm: linux/amd64\n", `hermesbox.yaml:2: image: unknown key "platfrm", did you mean "image.platform"?`},
 		{"unknown key at the root", "sauce: .\n", `hermesbox.yaml:1: unknown key "sauce", did you mean "source"?`},
 		{"key of another section", "base: x\n", `hermesbox.yaml:1: unknown key "base", did you mean "image.base"?`},
 		{"dotted key", "image.base: x\n", `hermesbox.yaml:1: unknown key "image.base", did you mean "image.base"?`},
@@ -188,7 +188,8 @@ func TestHints(t *testing.T) {
 		{"file", config.Options{}, "correct that line; docs/configuration.md describes every key"},
 		{"variable", config.Options{Getenv: env(map[string]string{"CUBE_TIMEOUT": "x"})}, "correct or unset CUBE_TIMEOUT"},
 		{
-			"flag", config.Options{Set: []config.Override{{Key: "cube.engine", Value: "x", Flag: "--cube"}}},
+			"flag",
+			config.Options{Set: []config.Override{{Key: "cube.engine", Value: "x", Flag: "--cube"}}},
 			"give --cube another value; --help describes it",
 		},
 	}

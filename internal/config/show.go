@@ -6,6 +6,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/hermesbox/hermesbox/internal/redact"
@@ -56,14 +57,17 @@ func withoutUserinfo(value any) any {
 
 // Show writes all keys as a table with their origins, secrets masked.
 func (l *Loaded) Show(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KEY\tVALUE\tORIGIN")
+	lines := []string{"KEY\tVALUE\tORIGIN\n"}
 	for _, v := range l.Values() {
 		text, err := cell(v.Value)
 		if err != nil {
 			return fmt.Errorf("printing %s: %w", v.Key, err)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", printable(v.Key), text, v.Origin)
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\n", printable(v.Key), text, v.Origin))
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(table, strings.Join(lines, "")); err != nil {
+		return err
 	}
 	return table.Flush()
 }
