@@ -11,12 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
 )
 
 // recordedToken and recordedKey are those of testdata/webui.jsonl.
@@ -32,10 +33,7 @@ func needNode(t *testing.T) string {
 	if err == nil {
 		return node
 	}
-	if slices.Contains(strings.Split(os.Getenv("HERMESBOX_TEST_REQUIRE"), ","), "node") {
-		t.Fatal("HERMESBOX_TEST_REQUIRE names node, but there is none in PATH")
-	}
-	t.Skip("no node in PATH")
+	dockertest.Missing(t, "node", err)
 	return ""
 }
 
@@ -171,9 +169,7 @@ func (s *standin) start() {
 // stop signals the server and returns its exit code, -1 where the signal ended it.
 func (s *standin) stop(sig syscall.Signal) int {
 	s.t.Helper()
-	if s.cmd.ProcessState == nil {
-		_ = s.cmd.Process.Signal(sig)
-	}
+	_ = s.cmd.Process.Signal(sig)
 	return s.wait(5 * time.Second)
 }
 
