@@ -9,6 +9,9 @@
 # out. Ports that its containers publish are therefore not on this machine's
 # loopback. Stopping ends the process namespace and with it all that ran there.
 # Nothing but the Unix socket listens. Root on Linux is needed.
+#
+# HERMESBOX_TODAY_NAME (at most 11 letters and digits) makes it another Engine
+# beside the first.
 set -euo pipefail
 
 moby=v2.0.0-beta.24
@@ -16,15 +19,17 @@ engine=29.8.0+moby-$moby # what it calls itself: a build from modules knows no r
 containerd=v2.4.2
 runc=v1.5.3
 
+name=${HERMESBOX_TODAY_NAME:-today}
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=$root/.cache/today
 bin=$cache/bin-$moby-$containerd-$runc
-log=$cache/dockerd.log
-run=/run/hermesbox-today
+data=$cache/data-$name
+log=$cache/dockerd-$name.log
+run=/run/hermesbox-$name
 socket=$run/docker.sock
-cgroup=hermesbox-today
-outer=hbtoday0
-inner=hbtoday1
+mark=hermesbox-$name # on its first process, its cgroups, its iptables rules
+outer=hb${name}0
+inner=hb${name}1
 
 fail() {
 	echo "today.sh: $*" >&2
@@ -47,7 +52,7 @@ build() {
 	(
 		cd / # outside of any module
 		local m=github.com/moby/moby/v2 c=github.com/containerd/containerd/v2
-		install_module 0 "-ldflags=-s -ldflags=-X=$m/dockerversion.Version=$engine" "$m/cmd/dockerd@$moby" "$m/cmd/docker-proxy@$moby"
+		install_module 0 "-ldflags=-X=$m/dockerversion.Version=$engine" "$m/cmd/dockerd@$moby" "$m/cmd/docker-proxy@$moby"
 		install_module 0 "" "$c/cmd/containerd@$containerd" "$c/cmd/containerd-shim-runc-v2@$containerd" "$c/cmd/ctr@$containerd"
 		install_module 1 "-tags=seccomp" "github.com/opencontainers/runc@$runc"
 	)
@@ -58,7 +63,7 @@ build() {
 pid() {
 	local pid
 	pid=$(cat "$run/pid" 2>/dev/null) || return 1
-	grep -qz -- hermesbox-today-init "/proc/$pid/cmdline" 2>/dev/null || return 1
+	grep -qzxF -- "$mark" "/proc/$pid/cmdline" 2>/dev/null || return 1
 	echo "$pid"
 }
 
@@ -77,7 +82,7 @@ range() {
 }
 
 # rule adds (-A, -I) or removes (-D) one iptables rule marked as ours.
-rule() { iptables -w 10 "$@" -m comment --comment hermesbox-today; }
+rule() { iptables -w 10 "$@" -m comment --comment "$mark"; }
 
 # way_out gives the namespace of process $1 a link, an address and NAT.
 way_out() {
@@ -124,11 +129,11 @@ launch() {
 	local n=$1
 	PATH=$bin:/usr/local/sbin:/usr/sbin:/sbin:$PATH setsid \
 		unshare --net --mount --propagation slave --pid --fork --kill-child --mount-proc \
-		sh -c "$init" hermesbox-today-init \
-		--data-root "$cache/data" --exec-root "$run/exec" --pidfile "$run/docker.pid" \
+		sh -c "$init" "$mark" \
+		--data-root "$data" --exec-root "$run/exec" --pidfile "$run/docker.pid" \
 		--host "unix://$socket" --bip "10.213.$((n + 1)).1/24" \
 		--default-address-pool "base=10.213.$((n + 2)).0/23,size=27" \
-		--cgroup-parent "/$cgroup" </dev/null >"$log" 2>&1 9>&- &
+		--cgroup-parent "/$mark" </dev/null >"$log" 2>&1 9>&- &
 	echo $! >"$run/launcher"
 }
 
@@ -137,7 +142,7 @@ first_process() {
 	local launcher child _
 	launcher=$(cat "$run/launcher")
 	for _ in $(seq 100); do
-		if child=$(pgrep --parent "$launcher" --full hermesbox-today-init); then
+		if child=$(pgrep --parent "$launcher"); then
 			echo "$child" >"$run/pid"
 			echo "$child"
 			return
@@ -162,7 +167,7 @@ start() {
 	build
 	end
 	trap end EXIT
-	mkdir -p "$run" "$cache/data"
+	mkdir -p "$run" "$data"
 	n=$(range)
 	launch "$n"
 	first=$(first_process)
@@ -194,7 +199,7 @@ end() {
 		kill -KILL "$pid" 2>/dev/null || true
 	fi
 	no_way_out
-	find /sys/fs/cgroup -depth -type d -path "*/$cgroup*" -exec rmdir {} + 2>/dev/null || true
+	find /sys/fs/cgroup -depth -type d \( -path "*/$mark" -o -path "*/$mark/*" \) -exec rmdir {} + 2>/dev/null || true
 	rm -rf "$run"
 }
 
@@ -215,9 +220,10 @@ status() {
 clean() {
 	lock
 	end
-	rm -rf "$cache/data"
+	rm -rf "$data"
 }
 
+[[ $name =~ ^[a-z0-9]{1,11}$ ]] || fail "HERMESBOX_TODAY_NAME: \"$name\" is not 1 to 11 letters and digits"
 case "${1:-}" in
 build | start | stop | status | clean) "$1" ;;
 *) fail "usage: today.sh build|start|stop|status|clean" ;;

@@ -31,6 +31,7 @@ rootfs() {
 # envd prints the path of the command service's binary.
 envd() {
 	if [ -n "${HERMESBOX_STANDIN_ENVD:-}" ]; then
+		ls "$HERMESBOX_STANDIN_ENVD" >/dev/null
 		echo "$HERMESBOX_STANDIN_ENVD"
 		return
 	fi

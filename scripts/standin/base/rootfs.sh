@@ -73,12 +73,18 @@ users() {
 }
 
 main() {
-	local out=$1 work
+	local out work mirror
+	if [ $# != 1 ]; then
+		echo "usage: rootfs.sh OUT.tar" >&2
+		return 2
+	fi
+	out=$1
+	mirror=$(mirror)
 	work=$(mktemp -d "$(dirname "$out")/rootfs.XXXXXX")
 	trap "rm -rf '$work'" EXIT
 	tree=$work/tree
 	proxy
-	debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" "$(mirror)" >&2
+	debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" "$mirror" >&2
 	slim
 	sources >"$tree/etc/apt/sources.list"
 	acquire_settings >"$tree/etc/apt/apt.conf.d/90machine"
