@@ -90,12 +90,13 @@ type problem struct {
 	err  error
 }
 
-// joinProblems makes one error of many, in order of their paths; nil of none.
+// joinProblems makes one error of many, one for each path, in order; nil of none.
 func joinProblems(all []problem) error {
 	if len(all) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b problem) int { return comparePaths(a.path, b.path) })
+	all = slices.CompactFunc(all, func(a, b problem) bool { return a.path == b.path })
 	var errs []error
 	for _, p := range all[:min(len(all), maxProblems)] {
 		errs = append(errs, p.err)

@@ -82,6 +82,9 @@ func parseLine(line, file string, n int) (*pattern, error) {
 		return nil, nil
 	}
 	text := strings.TrimSpace(line)
+	if strings.Contains(line, "\x00") {
+		return nil, &IgnoreError{File: file, Line: n, Pattern: text, Err: errors.New("it holds a NUL byte; write the file as UTF-8")}
+	}
 	p, err := newPattern(read[0])
 	if err != nil {
 		return nil, &IgnoreError{File: file, Line: n, Pattern: text, Err: err}
@@ -118,12 +121,21 @@ func newPattern(line string) (*pattern, error) {
 	if p.single, err = patternmatcher.New(lines); err != nil {
 		return nil, err
 	}
-	// The first question compiles, so a range like [z-a] is found here. It also yields what later questions need to say
-	// that no parent matched.
-	if _, p.info, err = p.single.MatchesUsingParentResults("\x00", patternmatcher.MatchInfo{}); err != nil {
-		return nil, err
+	p.info = noParent(p.negated)
+	// The first question compiles, so a range like [z-a] is found here.
+	_, err = p.match("x")
+	return p, err
+}
+
+// noParent is what tells the library that no parent directory matched, so that it does not ask about them again.
+func noParent(negated bool) patternmatcher.MatchInfo {
+	lines := []string{"x"}
+	if negated {
+		lines = []string{"**", "!x"}
 	}
-	return p, nil
+	none, _ := patternmatcher.New(lines)
+	_, info, _ := none.MatchesUsingParentResults("y", patternmatcher.MatchInfo{}) // two plain names are no error
+	return info
 }
 
 // isLiteral says that the library compares this pattern by bytes: no wildcards but one ** at an end.
@@ -141,10 +153,7 @@ func (p *pattern) match(path string) (bool, error) {
 		return matchLiteral(p.clean, path), nil
 	}
 	excluded, _, err := p.single.MatchesUsingParentResults(path, p.info)
-	if err != nil {
-		return false, &IgnoreError{File: p.file, Line: p.line, Pattern: p.text, Err: err}
-	}
-	return excluded != p.negated, nil
+	return excluded != p.negated, err
 }
 
 func matchLiteral(clean, path string) bool {
