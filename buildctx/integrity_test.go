@@ -487,3 +487,5 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 		t.Errorf("WriteTar: %v", err)
 	}
 }
+
+func mkfifo(path string) error { return syscall.Mkfifo(path, 0o644) }

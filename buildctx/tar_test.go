@@ -1,0 +1,587 @@
+package buildctx_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hermesbox/hermesbox/buildctx"
+)
+
+// member is a tar member to forge.
+type member struct {
+	tar.Header
+	content string
+}
+
+func file(name, content string) member {
+	return member{tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, content}
+}
+
+func hard(name, target string) member {
+	return member{tar.Header{Name: name, Typeflag: tar.TypeLink, Linkname: target}, ""}
+}
+
+func of(kind byte, name string) member {
+	return member{tar.Header{Name: name, Typeflag: kind, Mode: 0o755, Linkname: map[byte]string{tar.TypeSymlink: "f"}[kind]}, ""}
+}
+
+func forge(t testing.TB, members ...member) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, m := range members {
+		m.Size = int64(len(m.content))
+		if err := w.WriteHeader(&m.Header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, m.content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func loadTar(t testing.TB, data []byte, opts buildctx.Options) *buildctx.Tree {
+	t.Helper()
+	tree, err := buildctx.LoadTar(t.Context(), bytes.NewReader(data), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tree.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tree
+}
+
+// hermes is a source tree with something of everything.
+func hermes(t *testing.T) string {
+	t.Helper()
+	root := plant(t, map[string]string{
+		"tools/model.py": "m", "tools/._model.py": appleDouble(163), ".DS_Store": "x", "a/b/c": "c", "a-b": "d", "empty/": "",
+		"link": "->tools/model.py", ".git/config": "", "hermesbox.yaml": "", "a/x.pyc": "", ".dockerignore": "**/*.pyc\n",
+		"bad\xff": "b", "new\nline": "n", strings.Repeat("long/", 60) + "f": "l", "ü": "u", "a/._SUCCESS.crc": "s",
+	})
+	if err := os.Chmod(filepath.Join(root, "a-b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(root, "a/b/c"), filepath.Join(root, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestTarGivesTheDirectorysDigest(t *testing.T) {
+	t.Parallel()
+	root := hermes(t)
+	want := load(t, root, buildctx.Options{})
+	for name, args := range map[string][]string{
+		"gnu": {"--format=gnu"}, "pax": {"--format=pax"}, "gzip": {"--gzip"}, "sorted": {"--sort=name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, err := exec.CommandContext(t.Context(), "tar", append(args, "-C", root, "-cf", "-", ".")...).Output()
+			if err != nil {
+				t.Skipf("tar: %v", err)
+			}
+			got := loadTar(t, data, buildctx.Options{})
+			if diff := cmp.Diff(paths(want), paths(got)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(want.Receipt(), got.Receipt()); diff != "" {
+				t.Error(diff)
+			}
+			if got.Root() != "" {
+				t.Errorf("root is %q", got.Root())
+			}
+			if content := readAll(t, got, "hard"); content != "c" {
+				t.Errorf("the hard link holds %q", content)
+			}
+		})
+	}
+}
+
+func TestWrittenTar(t *testing.T) {
+	t.Parallel()
+	root := hermes(t)
+	tree := load(t, root, buildctx.Options{})
+	var first, second, third bytes.Buffer
+	if err := tree.WriteTar(t.Context(), &first); err != nil {
+		t.Fatal(err)
+	}
+	streamed, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := loadTar(t, first.Bytes(), buildctx.Options{})
+	if err := again.WriteTar(t.Context(), &third); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) || !bytes.Equal(first.Bytes(), third.Bytes()) {
+		t.Errorf("three ways give tars of %d, %d and %d bytes that differ", first.Len(), second.Len(), third.Len())
+	}
+	if diff := cmp.Diff(tree.Receipt(), streamed.Receipt()); diff != "" {
+		t.Error(diff)
+	}
+	if again.Digest() != tree.Digest() {
+		t.Error("the tar has another digest")
+	}
+	checkHeaders(t, first.Bytes())
+	extracted := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "tar", "-C", extracted, "-xf", "-")
+	cmd.Stdin = &first
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v: %s", err, out)
+	}
+	if got := load(t, extracted, buildctx.Options{}); got.Digest() != tree.Digest() {
+		t.Errorf("extracted by tar it is %q, not %q", paths(got), paths(tree))
+	}
+}
+
+func checkHeaders(t *testing.T, data []byte) {
+	t.Helper()
+	r := tar.NewReader(bytes.NewReader(data))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
+			t.Errorf("%q has an owner: %+v", h.Name, h)
+		}
+		if y := h.ModTime.UTC().Year(); y < 2001 || y > 2009 || h.ModTime.Nanosecond() != 0 {
+			t.Errorf("%q has time %v", h.Name, h.ModTime)
+		}
+		for key := range h.PAXRecords {
+			if key != "path" && key != "linkpath" {
+				t.Errorf("%q has record %q", h.Name, key)
+			}
+		}
+	}
+}
+
+func TestStreamOfPartsBroughtBack(t *testing.T) {
+	t.Parallel()
+	root := plant(t, map[string]string{
+		".dockerignore": "d\n!**/keep", "d/a/x": "", "d/b/keep": "k", "d/b/y": "", "d/c/e/x": "", "big": strings.Repeat("x", 1<<20),
+	})
+	var out bytes.Buffer
+	tree, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"f .dockerignore", "f big", "d d", "d d/b", "f d/b/keep"}
+	if diff := cmp.Diff(want, paths(tree)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, paths(loadTar(t, out.Bytes(), buildctx.Options{Exclude: []string{"!d"}}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type failingWriter struct{ left int }
+
+var errFull = errors.New("no room")
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestWritersErrorsAreKept(t *testing.T) {
+	t.Parallel()
+	root := plant(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("y", 1<<20)})
+	tree := load(t, root, buildctx.Options{})
+	for _, room := range []int{0, 1000, 1 << 20, 2<<20 + 1024} {
+		if err := tree.WriteTar(t.Context(), &failingWriter{room}); !errors.Is(err, errFull) {
+			t.Errorf("WriteTar with room for %d: %v", room, err)
+		}
+		if _, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &failingWriter{room}); !errors.Is(err, errFull) {
+			t.Errorf("Stream with room for %d: %v", room, err)
+		}
+	}
+	if err := tree.WriteManifest(&failingWriter{10}); !errors.Is(err, errFull) {
+		t.Errorf("WriteManifest: %v", err)
+	}
+	data := forge(t, file("a", strings.Repeat("x", 1<<20)))
+	if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &failingWriter{1000}); !errors.Is(err, errFull) {
+		t.Errorf("CleanTar: %v", err)
+	}
+}
+
+func TestStreamThatFailsHasNoEnd(t *testing.T) {
+	t.Parallel()
+	root := plant(t, map[string]string{"a": "x", "z": "y"})
+	if err := mkfifo(filepath.Join(root, "m")); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &out); err == nil {
+		t.Error("a fifo is streamed")
+	}
+	if _, err := buildctx.LoadTar(t.Context(), &out, buildctx.Options{}); err == nil {
+		t.Error("what was written passes for a whole tar")
+	}
+}
+
+func TestBadTars(t *testing.T) {
+	t.Parallel()
+	good := forge(t, file("d/f", "content"), file("g", strings.Repeat("x", 2000)))
+	zipped := gzipped(t, good)
+	huge := member{tar.Header{Name: "huge", Typeflag: tar.TypeReg, Size: 1 << 40}, ""}
+	var hugeTar bytes.Buffer
+	if err := tar.NewWriter(&hugeTar).WriteHeader(&huge.Header); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		data []byte
+		is   error  // or
+		want string // a part of the message
+	}{
+		{"empty input", nil, buildctx.ErrNotTar, "it is empty"},
+		{"text", []byte("hello"), buildctx.ErrNotTar, ""},
+		{"long text", bytes.Repeat([]byte("hello"), 1000), buildctx.ErrNotTar, ""},
+		{"zstd", []byte("\x28\xb5\x2f\xfdxxxxx"), buildctx.ErrNotTar, "it is zstd; decompress it first"},
+		{"xz", []byte("\xfd7zXZ\x00xxx"), buildctx.ErrNotTar, "it is xz"},
+		{"bzip2", []byte("BZh9xxxx"), buildctx.ErrNotTar, "it is bzip2"},
+		{"zip", []byte("PK\x03\x04xxxx"), buildctx.ErrNotTar, "it is zip"},
+		{"broken gzip", []byte("\x1f\x8bxxxxxxxxxxxxxxxxx"), nil, "reading gzip"},
+		{"gzip header alone", []byte("\x1f\x8b\x08\x00xx"), buildctx.ErrTruncated, ""},
+		{"no members", make([]byte, 1024), buildctx.ErrEmpty, ""},
+		{"directories only", forge(t, of(tar.TypeDir, "d/")), buildctx.ErrEmpty, ""},
+		{"cut in a header", good[:1100], buildctx.ErrTruncated, `at "d/f"`},
+		{"cut in a content", good[:2000], buildctx.ErrTruncated, `at "g"`},
+		{"cut between members", good[:1024], buildctx.ErrTruncated, `at "d/f"`},
+		{"cut before the end marker", good[:len(good)-1024], buildctx.ErrTruncated, `at "g"`},
+		{"gzip cut", zipped[:len(zipped)-20], buildctx.ErrTruncated, ""},
+		{"gzip cut in its checksum", zipped[:len(zipped)-4], buildctx.ErrTruncated, ""},
+		{"gzip with another checksum", append(slices.Clone(zipped[:len(zipped)-8]), 1, 2, 3, 4, 5, 6, 7, 8), gzip.ErrChecksum, ""},
+		{"huge size", hugeTar.Bytes(), buildctx.ErrTruncated, `at "huge"`},
+		{"upwards", forge(t, file("../x", "")), nil, `"../x" leads upwards in the tar`},
+		{"upwards inside", forge(t, file("a/../../x", "")), nil, `"a/../../x" leads upwards in the tar`},
+		{"upwards and back", forge(t, file("a/../x", "")), nil, `leads upwards`},
+		{"absolute", forge(t, file("/etc/passwd", "")), nil, `"/etc/passwd" is an absolute name in the tar`},
+		{"twice", forge(t, file("a", "1"), file("./a", "2")), nil, `"a" is in the tar twice`},
+		{"file and link", forge(t, file("a", "1"), of(tar.TypeSymlink, "a")), nil, `"a" is in the tar twice`},
+		{"file as a directory", forge(t, file("a", "1"), file("a/b", "2")), nil, `"a/b" is in the tar below "a", which is no directory there`},
+		{"directory as a file", forge(t, file("a/b", "1"), file("a", "2")), nil, `"a" is a directory in the tar and something else too`},
+		{"file for the root", forge(t, file(".", "1")), nil, `"." is no name`},
+		{"long name", forge(t, file(strings.Repeat("n", 256), "")), nil, "has a part longer than 255 bytes"},
+		{"long path", forge(t, file(strings.Repeat("n/", 2050)+"n", "")), nil, "is longer than 4095 bytes"},
+		{"long target", forge(t, member{tar.Header{Name: "l", Typeflag: tar.TypeSymlink, Linkname: strings.Repeat("t", 5000)}, ""}), nil, "target of 5000 bytes"},
+		{"character device", forge(t, file("f", ""), of(tar.TypeChar, "null")), nil, `"null" is a device`},
+		{"block device", forge(t, file("f", ""), of(tar.TypeBlock, "sda")), nil, `"sda" is a device`},
+		{"fifo", forge(t, file("f", ""), of(tar.TypeFifo, "pipe")), nil, `"pipe" is a named pipe`},
+		{"hard link to nothing", forge(t, hard("a", "b")), nil, `"a" is a hard link to "b", which is no file of the tar`},
+		{"hard link to a directory", forge(t, of(tar.TypeDir, "d/"), hard("a", "d")), nil, `"a" is a hard link to "d"`},
+		{"hard links in a circle", forge(t, hard("a", "b"), hard("b", "a")), nil, `is a hard link that leads to itself`},
+		{"ignore file", forge(t, file("f", ""), file(".dockerignore", "ok\n[a")), nil, `.dockerignore, line 2: pattern "[a"`},
+		{"directory for an ignore file", forge(t, file("f", ""), of(tar.TypeDir, ".dockerignore")), nil, ".dockerignore: it is a dir in the tar"},
+		{"odd type", patch(good, 156, 'M'), nil, "type 'M'"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := buildctx.LoadTar(t.Context(), bytes.NewReader(tt.data), buildctx.Options{})
+			if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %v, %s", err, tt.is, tt.want)
+			}
+		})
+	}
+}
+
+// patch changes one byte of the first header and mends its checksum.
+func patch(data []byte, at int, to byte) []byte {
+	data = slices.Clone(data)
+	data[at] = to
+	copy(data[148:156], "        ")
+	sum := 0
+	for _, b := range data[:512] {
+		sum += int(b)
+	}
+	copy(data[148:156], []byte{byte('0' + sum>>15&7), byte('0' + sum>>12&7), byte('0' + sum>>9&7), byte('0' + sum>>6&7), byte('0' + sum>>3&7), byte('0' + sum&7), 0, ' '})
+	return data
+}
+
+func gzipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestTarsThatAreFine(t *testing.T) {
+	t.Parallel()
+	pax := map[string]string{
+		"SCHILY.xattr.com.apple.provenance": "\x01\x00", "LIBARCHIVE.xattr.com.apple.provenance": "AQA", "LIBARCHIVE.creationtime": "1",
+		"LIBARCHIVE.xattr.com.apple.quarantine": "AQA", "SCHILY.xattr.user.x": "y",
+	}
+	mac := member{tar.Header{Name: "f", Typeflag: tar.TypeReg, PAXRecords: pax, Format: tar.FormatPAX}, "x"}
+	suid := member{tar.Header{Name: "s", Typeflag: tar.TypeReg, Mode: 0o4755}, "x"}
+	tests := []struct {
+		name     string
+		data     []byte
+		opts     buildctx.Options
+		want     []string
+		warnings []string
+	}{
+		{"implied directories", forge(t, file("a/b/c", "x")), buildctx.Options{}, []string{"d a", "d a/b", "f a/b/c"}, nil},
+		{"the directory after its file", forge(t, file("a/b", "x"), of(tar.TypeDir, "a/")), buildctx.Options{}, []string{"d a", "f a/b"}, nil},
+		{"a directory twice", forge(t, of(tar.TypeDir, "a"), of(tar.TypeDir, "./a/"), file("f", "")), buildctx.Options{}, []string{"d a", "f f"}, nil},
+		{"a root", forge(t, of(tar.TypeDir, "./"), file("./f", "")), buildctx.Options{}, []string{"f f"}, nil},
+		{"litter before its file", forge(t, file("._x", appleDouble(163)), file("x", "y")), buildctx.Options{}, []string{"f x"}, nil},
+		{"a hard link to litter is litter by content only", forge(t, file("._x", appleDouble(163)), hard("y", "./._x")), buildctx.Options{}, []string{"f y"}, []string{"apple-double y"}},
+		{"a hard link before its file", forge(t, hard("a", "b"), file("b", "x")), buildctx.Options{}, []string{"f a", "f b"}, nil},
+		{"a chain of hard links", forge(t, hard("a", "b"), hard("b", "c"), file("c", "x")), buildctx.Options{}, []string{"f a", "f b", "f c"}, nil},
+		{"a hard link to a link", forge(t, file("f", "x"), of(tar.TypeSymlink, "l"), hard("m", "l")), buildctx.Options{}, []string{"f f", "l l", "l m"}, nil},
+		{"attributes", forge(t, mac), buildctx.Options{}, []string{"f f"}, []string{"xattr f", "xattr f"}},
+		{"setuid", forge(t, suid), buildctx.Options{}, []string{"f s"}, []string{"mode s"}},
+		{"an excluded device", forge(t, file("f", ""), of(tar.TypeChar, "null")), buildctx.Options{Exclude: []string{"null"}}, []string{"f f"}, nil},
+		{"an ignore file behind a link", forge(t, file("f", ""), file("i", "f"), member{tar.Header{Name: ".dockerignore", Typeflag: tar.TypeSymlink, Linkname: "./i"}, ""}), buildctx.Options{}, []string{"l .dockerignore", "f i"}, nil},
+		{"a dangling ignore file", forge(t, file("f", ""), member{tar.Header{Name: ".dockerignore", Typeflag: tar.TypeSymlink, Linkname: "i"}, ""}), buildctx.Options{}, []string{"l .dockerignore", "f f"}, []string{"link-dangling .dockerignore"}},
+		{"a global header", forge(t, member{tar.Header{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "0123"}}, ""}, file("f", "")), buildctx.Options{}, []string{"f f"}, nil},
+		{"padding", append(forge(t, file("f", "")), make([]byte, 8192)...), buildctx.Options{}, []string{"f f"}, nil},
+		{"data behind the end", append(forge(t, file("f", "")), []byte("more")...), buildctx.Options{}, []string{"f f"}, []string{"trailing-data -"}},
+		{"data behind a gzip", append(gzipped(t, forge(t, file("f", ""))), []byte("more data than a header")...), buildctx.Options{}, []string{"f f"}, []string{"trailing-data -"}},
+		{"a content of zeros at the end", forge(t, file("f", strings.Repeat("\x00", 300<<10))), buildctx.Options{}, []string{"f f"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tree := loadTar(t, tt.data, tt.opts)
+			if diff := cmp.Diff(tt.want, paths(tree)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(append([]string{}, tt.warnings...), warnings(tree.Receipt())); diff != "" {
+				t.Error(diff)
+			}
+			for e := range tree.Entries() {
+				if e.Kind == buildctx.File {
+					readAll(t, tree, e.Path)
+				}
+			}
+		})
+	}
+}
+
+func TestCutBehindZerosIsNoticed(t *testing.T) {
+	t.Parallel()
+	data := forge(t, file("f", strings.Repeat("\x00", 1024)))
+	_, err := buildctx.LoadTar(t.Context(), bytes.NewReader(data[:512+1024]), buildctx.Options{})
+	if !errors.Is(err, buildctx.ErrTruncated) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestStalledInputCanBeInterrupted never writes to the pipe that is read.
+func TestStalledInputCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]func(ctx context.Context, r io.Reader) error{
+		"LoadTar": func(ctx context.Context, r io.Reader) error {
+			_, err := buildctx.LoadTar(ctx, r, buildctx.Options{})
+			return err
+		},
+		"CleanTar": func(ctx context.Context, r io.Reader) error {
+			_, err := buildctx.CleanTar(ctx, r, io.Discard)
+			return err
+		},
+		"ExplainTar": func(ctx context.Context, r io.Reader) error {
+			_, err := buildctx.ExplainTar(ctx, r, "f", buildctx.Options{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, w := io.Pipe()
+			defer func() { _ = w.Close() }()
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := read(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestCleanTar(t *testing.T) {
+	t.Parallel()
+	when := time.Unix(1_700_000_000, 123_000_000)
+	mac := member{tar.Header{
+		Name: "f", Typeflag: tar.TypeReg, Mode: 0o4750, Uid: 501, Gid: 20, Uname: "me", ModTime: when, Format: tar.FormatPAX,
+		PAXRecords: map[string]string{
+			"SCHILY.xattr.com.apple.provenance": "\x01\x00", "LIBARCHIVE.xattr.com.apple.provenance": "AQA",
+			"LIBARCHIVE.creationtime": "1", "SCHILY.xattr.user.x": "y", "VENDOR.kept": "yes",
+		},
+	}, "content"}
+	data := forge(t,
+		of(tar.TypeDir, "./"), file("._f", appleDouble(4096)), mac, file("._SUCCESS.crc", "crc"), file("a/.DS_Store", "x"),
+		file("__MACOSX/._f", "x"), of(tar.TypeDir, "__MACOSX"), hard("g", "f"), of(tar.TypeSymlink, "l"), of(tar.TypeFifo, "p"),
+		of(tar.TypeChar, "null"), hard("._h", "._f"), file("/absolute", "a"), file("../up", "b"), file("d/.Trashes", "kept"), file(".Trashes/x", "gone"),
+	)
+	var out bytes.Buffer
+	receipt, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"./", "f", "._SUCCESS.crc", "g", "l", "p", "null", "/absolute", "../up", "d/.Trashes"}
+	headers := readTar(t, out.Bytes())
+	var got []string
+	for _, h := range headers {
+		got = append(got, h.Name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	f := headers[1]
+	if f.Mode != 0o4750 || f.Uid != 501 || f.Uname != "me" || !f.ModTime.Equal(when) || f.content != "content" {
+		t.Errorf("f has become %+v", f)
+	}
+	keys := slices.Sorted(maps.Keys(f.PAXRecords))
+	if diff := cmp.Diff([]string{"VENDOR.kept", "mtime"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if len(receipt.Excluded) != 6 || receipt.Digest != "" {
+		t.Errorf("receipt: %+v", receipt)
+	}
+	if diff := cmp.Diff([]string{"look-alike ._SUCCESS.crc", "xattr f"}, warnings(receipt)); diff != "" {
+		t.Error(diff)
+	}
+	var twice bytes.Buffer
+	if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(gzipped(t, out.Bytes())), &twice); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.Bytes(), twice.Bytes()) {
+		t.Error("cleaning a clean tar changes it")
+	}
+}
+
+type readMember struct {
+	*tar.Header
+	content string
+}
+
+func readTar(t testing.TB, data []byte) []readMember {
+	t.Helper()
+	var all []readMember
+	r := tar.NewReader(bytes.NewReader(data))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, readMember{h, string(content)})
+	}
+}
+
+func TestCleanTarErrors(t *testing.T) {
+	t.Parallel()
+	good := forge(t, file("._f", appleDouble(4096)), file("g", strings.Repeat("x", 2000)))
+	for name, tt := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"no tar":                {[]byte("hello"), "the input is no tar"},
+		"empty":                 {nil, "it is empty"},
+		"cut in the content":    {good[:512+4096+512+100], "cut short"},
+		"cut in what is read":   {good[:600], "cut short"},
+		"cut before the end":    {good[:len(good)-1024], "cut short"},
+		"a hard link to litter": {forge(t, file("._f", appleDouble(163)), hard("g", "._f")), `"g" is a hard link to "._f", which is litter`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := buildctx.CleanTar(t.Context(), bytes.NewReader(tt.data), io.Discard)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestSpoolFailure(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	_, err := buildctx.LoadTar(t.Context(), bytes.NewReader(forge(t, file("f", ""))), buildctx.Options{})
+	if err == nil || !strings.Contains(err.Error(), "making a spool file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzLoadTar(f *testing.F) {
+	f.Add(forge(f, file("a/b", "x"), hard("c", "a/b"), of(tar.TypeSymlink, "l"), file("._a", appleDouble(163))))
+	f.Add(gzipped(f, forge(f, file(".dockerignore", "*\n!a"), file("a", ""))))
+	f.Add(forge(f, member{tar.Header{Name: "f", Typeflag: tar.TypeReg, PAXRecords: map[string]string{"SCHILY.xattr.a": "b"}}, "x"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tree, err := buildctx.LoadTar(t.Context(), bytes.NewReader(data), buildctx.Options{})
+		if err != nil {
+			return
+		}
+		defer func() { _ = tree.Close() }()
+		var out bytes.Buffer
+		if err := tree.WriteTar(t.Context(), &out); err != nil {
+			t.Fatal(err)
+		}
+		// What the ignore file left out is gone from the tar, so reading it again leaves out the same.
+		again, err := buildctx.LoadTar(t.Context(), &out, buildctx.Options{Keep: []string{".git", ".venv"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = again.Close() }()
+		if diff := cmp.Diff(paths(tree), paths(again)); diff != "" && !slices.Contains(paths(tree), "f .dockerignore") {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzCleanTar(f *testing.F) {
+	f.Add(forge(f, file("._f", appleDouble(163)), file("f", "x"), hard("g", "f")))
+	f.Add(forge(f, member{tar.Header{Name: "f", Typeflag: tar.TypeReg, PAXRecords: map[string]string{"SCHILY.xattr.a": "b", "X.y": "z"}}, "x"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var out, twice bytes.Buffer
+		if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &out); err != nil {
+			return
+		}
+		receipt, err := buildctx.CleanTar(t.Context(), bytes.NewReader(out.Bytes()), &twice)
+		if err != nil || len(receipt.Excluded) > 0 {
+			t.Fatalf("the clean tar: %+v, %v", receipt, err)
+		}
+		if !bytes.Equal(out.Bytes(), twice.Bytes()) {
+			t.Error("cleaning a clean tar changes it")
+		}
+	})
+}
