@@ -28,6 +28,8 @@ type Base struct {
 	Ref    string // what the Dockerfile's BASE receives
 	Digest string // registry digest, or the image ID where only the Engine has it
 	Local  bool   // only the Engine has it
+
+	layers string // digest over the layers of a local one
 }
 
 // ResolveBase finds what a base name stands for now: the lock's word where it
@@ -47,7 +49,7 @@ func (e *Engine) ResolveBase(ctx context.Context, name, platform string, lock *L
 	}
 	entry := LockedBase{Digest: base.Digest}
 	if base.Local {
-		entry = LockedBase{ID: base.Digest}
+		entry = LockedBase{ID: base.Digest, Layers: base.layers}
 	}
 	return base, lock.Set(baseKey(name, platform), entry)
 }
@@ -63,7 +65,7 @@ func (e *Engine) lockedBase(ctx context.Context, name string, named reference.Na
 	if err != nil {
 		return Base{}, err
 	}
-	if base.Digest != locked.ID {
+	if base.Digest != locked.ID && base.layers != locked.Layers {
 		return Base{}, fmt.Errorf("%w: %s is %s in the Engine, the lock has %s", ErrBaseMoved, name, base.Digest, locked.ID)
 	}
 	return base, nil
@@ -109,7 +111,8 @@ func (e *Engine) engineBase(ctx context.Context, name string, named reference.Na
 	if got := imagePlatform(found); !samePlatform(got, platform) {
 		return Base{}, fmt.Errorf("%w: base image %s is %s, the build is for %s", ErrPlatform, name, got, platform)
 	}
-	return Base{Name: name, Ref: reference.FamiliarString(named), Digest: found.ID, Local: true}, nil
+	layers := "sha256:" + hexSum([]byte(strings.Join(found.RootFS.Layers, "\n")))
+	return Base{Name: name, Ref: reference.FamiliarString(named), Digest: found.ID, Local: true, layers: layers}, nil
 }
 
 // servedDigest is the digest under which a registry serves the image, if one does.

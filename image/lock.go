@@ -31,6 +31,7 @@ type Lock struct {
 type LockedBase struct {
 	Digest string `yaml:"digest,omitempty"` // of what the registry serves under the name
 	ID     string `yaml:"id,omitempty"`     // of a base that only the Engine has
+	Layers string `yaml:"layers,omitempty"` // digest over such a base's layers: the ID differs between the Engine's image stores, this does not
 }
 
 type lockFile struct {

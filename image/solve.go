@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	bkclient "github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/session"
@@ -13,10 +14,15 @@ import (
 	"github.com/moby/buildkit/session/secrets/secretsprovider"
 	"github.com/moby/buildkit/util/progress/progressui"
 	"github.com/tonistiigi/fsutil"
+
+	"github.com/hermesbox/hermesbox/buildctx"
 )
 
 // ErrBuild means that the builder ended with an error of its own.
 var ErrBuild = errors.New("build failed")
+
+// ErrName means that the builder refuses a name, or a link's target, that is not UTF-8.
+var ErrName = errors.New("the builder takes only names in UTF-8")
 
 // solve runs one build and returns the ID of the image it made.
 func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sent *sentFS, labels map[string]string) (string, error) {
@@ -40,9 +46,23 @@ func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sen
 		return "", sentErr
 	}
 	if err != nil {
-		return "", err
+		return "", explainNames(err, spec.Tree)
 	}
 	return exportedID(res.ExporterResponse)
+}
+
+// explainNames names the entry that the builder's wire format refused: today's
+// Engines take only names in UTF-8, and say no more than that one was not.
+func explainNames(err error, tree *buildctx.Tree) error {
+	if !strings.Contains(err.Error(), "invalid UTF-8") {
+		return err
+	}
+	for entry := range tree.Entries() {
+		if !utf8.ValidString(entry.Path) || !utf8.ValidString(entry.Linkname) {
+			return fmt.Errorf("%w: %q: %w", ErrName, entry.Path, err)
+		}
+	}
+	return err
 }
 
 // exportedID is what the Engine calls the image: with the containerd store the
