@@ -30,6 +30,7 @@ var advices = []advice{
 	{image.ErrPlatform, exitFailed, "choose another --platform, or give the builder emulation for it (binfmt_misc)"},
 	{image.ErrNoBase, exitFailed, "check --base, log in to its registry, or load the image into the Engine"},
 	{image.ErrNoImage, exitFailed, "docker image ls lists what the Engine has; hermesbox build makes one"},
+	{image.ErrName, exitFailed, "rename it, or exclude it in .dockerignore or context.exclude"},
 	{image.ErrBuild, exitFailed, "the builder's output above names the step; --progress plain shows all of it"},
 	{buildctx.ErrEmpty, exitFailed, "hermesbox context check says what was left out, and by which rule"},
 }

@@ -29,9 +29,13 @@ func newRoot(app *app) *cobra.Command {
 	})
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
+		newContext(app),
 		newBuild(app),
 		newImage(app),
 		newDoctor(app),
+		newConfig(app),
+		newVersion(app),
+		newCompletion(app),
 	)
 	return root
 }
