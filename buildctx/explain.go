@@ -13,7 +13,7 @@ import (
 // Decision is why one path of a source is in the context or not.
 type Decision struct {
 	Path     string `json:"path"`
-	Kind     string `json:"kind"`
+	Kind     string `json:"kind"` // of At where that is set
 	Included bool   `json:"included"`
 	Rule     string `json:"rule"`           // as in a receipt; empty where no rule applies
 	At       string `json:"at,omitempty"`   // the parent directory that the rule is about, where it is not the path

@@ -157,3 +157,5 @@ func TestEntriesCarryHashAndMode(t *testing.T) {
 		}
 	}
 }
+
+func hexOf(e buildctx.Entry) string { return hex.EncodeToString(e.SHA256[:]) }
