@@ -2,23 +2,29 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/hermesbox/hermesbox/internal/config"
+	"github.com/hermesbox/hermesbox/internal/redact"
 )
 
 // app is one run of the program: its streams, its global flags, and the
 // configuration once a command has asked for it.
 type app struct {
-	in     io.Reader
-	out    io.Writer
-	err    io.Writer
-	getenv func(string) string
+	in      io.Reader
+	out     io.WriteCloser // masks secrets
+	err     io.WriteCloser // masks secrets
+	rawOut  io.Writer      // for archives, which pass as they are
+	rawErr  io.Writer      // for a terminal display, which needs the terminal itself
+	getenv  func(string) string
+	secrets *redact.Redactor
 
 	configPath string
 	cube       string
@@ -29,8 +35,18 @@ type app struct {
 }
 
 func newApp(sys System) *app {
-	return &app{in: sys.In, out: sys.Out, err: sys.Err, getenv: sys.Getenv, output: "text"}
+	secrets := redact.New()
+	for _, name := range []string{"CUBE_API_KEY", "E2B_API_KEY"} {
+		secrets.Add(sys.Getenv(name))
+	}
+	return &app{
+		in: sys.In, out: secrets.Writer(sys.Out), err: secrets.Writer(sys.Err), rawOut: sys.Out, rawErr: sys.Err,
+		getenv: sys.Getenv, secrets: secrets, output: "text",
+	}
 }
+
+// close flushes what the masking holds back.
+func (a *app) close() error { return errors.Join(a.out.Close(), a.err.Close()) }
 
 // addFlags declares the flags that every command knows.
 func (a *app) addFlags(flags *pflag.FlagSet) {
@@ -71,6 +87,9 @@ func (a *app) config(set ...config.Override) (*config.Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, secret := range loaded.Secrets() {
+		a.secrets.Add(secret)
+	}
 	return loaded, nil
 }
 
@@ -96,4 +115,13 @@ func (a *app) note(format string, args ...any) {
 		return
 	}
 	fmt.Fprintf(a.err, "hermesbox: %s\n", fmt.Sprintf(format, args...))
+}
+
+// display is where the builder's progress goes: the terminal itself where it
+// redraws one, else the masked stream.
+func (a *app) display() io.Writer {
+	if f, ok := a.rawErr.(*os.File); ok && (a.progress == "auto" || a.progress == "tty") && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return a.err
 }

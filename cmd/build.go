@@ -147,7 +147,7 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	if err := resolveBase(ctx, app, engine, &spec, loaded, opts); err != nil {
 		return err
 	}
-	builder := image.Builder{Engine: engine, Progress: app.err, Mode: app.progress, Note: app.note}
+	builder := image.Builder{Engine: engine, Progress: app.display(), Mode: app.progress, Note: app.note}
 	img, err := builder.Build(ctx, spec)
 	if err != nil {
 		return err
@@ -187,6 +187,9 @@ func buildSpec(app *app, cfg config.Config, opts buildOptions) (image.Spec, erro
 	}
 	spec.BuildArgs = buildArgs(cfg.Image, spec.Dockerfile)
 	spec.Secrets, err = readSecrets(opts.secrets, app.getenv)
+	for _, secret := range spec.Secrets {
+		app.secrets.Add(strings.TrimSpace(string(secret.Value)))
+	}
 	return spec, err
 }
 

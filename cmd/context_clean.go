@@ -21,7 +21,7 @@ else of the members is kept. The output is not compressed.`,
 		Example: "  hermesbox context clean < from-a-mac.tar > clean.tar",
 		Args:    cleanArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runContextClean(cmd.Context(), app, app.out)
+			return runContextClean(cmd.Context(), app, app.rawOut)
 		},
 	}
 }

@@ -24,7 +24,7 @@ attributes, times made from the contents. The same files give the same bytes.`,
 		Example: "  hermesbox context tar . > context.tar\n  hermesbox context tar -o /tmp/context.tar .",
 		Args:    maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runContextTar(cmd.Context(), app, app.out, args, file)
+			return runContextTar(cmd.Context(), app, app.rawOut, args, file)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output-file", "o", "", "write to `file` instead of standard output")

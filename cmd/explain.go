@@ -58,7 +58,7 @@ func explainTyped(err error) (code int, hint string, ok bool) {
 	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err) && errors.Is(err, image.ErrNoBase):
 		return exitAuth, "log in to the registry with docker login", true
 	case errors.As(err, &configErr):
-		return exitUsage, "hermesbox config show prints every key and where its value comes from", true
+		return exitUsage, configErr.Hint, true
 	case errors.As(err, &ignoreErr):
 		return exitUsage, "mend that line; lines follow Docker's rules for .dockerignore", true
 	case errors.As(err, &pathErr):

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ const reference = "../docs/commands"
 func TestReferenceIsCurrent(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
-	root := newRoot(newApp(System{}))
+	root := newRoot(newApp(System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}))
 	walk(root, func(c *cobra.Command) { want[pageName(c)] = page(t, c) })
 	if os.Getenv("HERMESBOX_UPDATE") != "" {
 		writePages(t, want)

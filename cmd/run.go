@@ -55,5 +55,9 @@ func Run(ctx context.Context, sys System, args []string) int {
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		err = errInterrupted
 	}
-	return app.report(err)
+	code := app.report(err)
+	if err := app.close(); err != nil && code == exitDone {
+		return exitFailed
+	}
+	return code
 }
