@@ -115,8 +115,8 @@ func (c *cleaner) head(h *tar.Header) ([]byte, error) {
 		return nil, nil
 	}
 	head := make([]byte, appleSniff)
-	n, err := io.ReadFull(c.in, head)
-	if err != nil && !errors.Is(err, io.EOF) && !(errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == h.Size) {
+	n, err := io.ReadFull(c.in, head[:min(h.Size, appleSniff)])
+	if err != nil {
 		return nil, c.in.wrap(err)
 	}
 	return head[:n], nil

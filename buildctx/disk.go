@@ -78,7 +78,7 @@ func (d *diskDir) find(name string) (child, error) {
 	if err := lstatat(d.fd(), name, &st); err != nil {
 		return child{}, err
 	}
-	return child{name, kindOfStat(uint32(st.Mode))}, nil
+	return child{name, kindOfStat(modeOf(&st))}, nil
 }
 
 func kindOfStat(mode uint32) Kind {
@@ -174,7 +174,7 @@ func (d *diskDir) flush() {
 }
 
 func (d *diskDir) odd(rep *report) {
-	if detail := clearedBits(uint32(d.before.Mode)); detail != "" {
+	if detail := clearedBits(modeOf(&d.before)); detail != "" {
 		rep.warn(Warning{Kind: WarnMode, Path: strings.TrimSuffix(d.prefix, "/"), Detail: detail})
 	}
 }

@@ -187,7 +187,7 @@ func (h *hasher) sniff(head []byte, at int64, path func() string) {
 
 // odd warns of what is not carried of a file.
 func (h *hasher) odd(fd int, st *unix.Stat_t, path func() string) {
-	if detail := clearedBits(uint32(st.Mode)); detail != "" {
+	if detail := clearedBits(modeOf(st)); detail != "" {
 		h.pool.warn(WarnMode, path(), detail)
 	}
 	if st.Size >= sparseLimit && st.Blocks*512 < st.Size {
@@ -220,45 +220,4 @@ func openError(path string, err error) error {
 		return &ChangedError{Path: path, What: "became something else while the context was read", Err: err}
 	}
 	return &PathError{Path: path, Reason: Unreadable, Detail: "cannot be read", Err: err}
-}
-
-// hardLinks spares reading a file again under its other names. A name is told by device and inode together: inode
-// numbers alone repeat across mounts.
-type hardLinks struct {
-	mu   sync.Mutex
-	seen map[inode]linked
-}
-
-type inode struct{ dev, ino uint64 }
-
-type linked struct {
-	stat unix.Stat_t
-	node *node
-}
-
-// known copies the hash of another name of the same file, unless the file was written to since.
-func (l *hardLinks) known(st *unix.Stat_t, n *node) bool {
-	if st.Nlink < 2 {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	other, ok := l.seen[inode{uint64(st.Dev), st.Ino}]
-	if !ok || !sameContent(&other.stat, st) || other.stat.Ctim != st.Ctim {
-		return false
-	}
-	n.sum = other.node.sum
-	return true
-}
-
-func (l *hardLinks) add(st *unix.Stat_t, n *node) {
-	if st.Nlink < 2 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.seen == nil {
-		l.seen = map[inode]linked{}
-	}
-	l.seen[inode{uint64(st.Dev), st.Ino}] = linked{*st, n}
 }

@@ -1,7 +1,6 @@
 package buildctx_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,22 +23,22 @@ const childEnv = "HERMESBOX_BUILDCTX_LOAD"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
-		os.Exit(loadAndPrint(dir))
+		os.Exit(loadAndPrint(os.Stdout, dir)) //nolint:forbidigo // the test binary is the process here
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
-func loadAndPrint(dir string) int {
+func loadAndPrint(out io.Writer, dir string) int {
 	tree, err := buildctx.Load(context.Background(), dir, buildctx.Options{})
 	if err != nil {
-		fmt.Println("error:", err)
+		_, _ = fmt.Fprintln(out, "error:", err)
 		return 1
 	}
 	for _, p := range paths(tree) {
-		fmt.Println(p)
+		_, _ = fmt.Fprintln(out, p)
 	}
 	for _, w := range tree.Receipt().Warnings {
-		fmt.Println("warning:", w.Kind, w.Path)
+		_, _ = fmt.Fprintln(out, "warning:", w.Kind, w.Path)
 	}
 	return 0
 }
@@ -47,12 +46,8 @@ func loadAndPrint(dir string) int {
 // loadAsNobody loads a directory as a user without privileges.
 func loadAsNobody(t *testing.T, root string) (string, bool) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "nobody")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	for p := root; p != os.TempDir() && p != "/"; p = filepath.Dir(p) {
+	dir := t.TempDir()
+	for _, p := range []string{root, filepath.Dir(root), dir, filepath.Dir(dir)} {
 		if err := os.Chmod(p, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +57,7 @@ func loadAsNobody(t *testing.T, root string) (string, bool) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "test")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(program, self, 0o755)); err != nil {
+	if err := os.WriteFile(program, self, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program)
@@ -98,13 +93,17 @@ func TestUnreadable(t *testing.T) {
 		{"a file fails", "", []string{"d/secret"}, false, `error: reading ROOT: "d/secret" cannot be read: permission denied` + "\n"},
 		{"a directory fails", "", []string{"d"}, false, `error: reading ROOT: "d" cannot be read: permission denied` + "\n"},
 		{
-			"all are named", "", []string{"d/secret", "f"}, false,
+			"all are named", "",
+			[]string{"d/secret", "f"},
+			false,
 			`error: reading ROOT: "d/secret" cannot be read: permission denied` + "\n" + `"f" cannot be read: permission denied` + "\n",
 		},
 		{"an excluded file does not", "d/secret", []string{"d/secret"}, true, "f .dockerignore\nd d\nf d/other\nf f\n"},
 		{"an excluded directory does not", "d", []string{"d"}, true, "f .dockerignore\nf f\n"},
 		{
-			"nor where a pattern might bring something back", "d\n!**/other", []string{"d"}, true,
+			"nor where a pattern might bring something back", "d\n!**/other",
+			[]string{"d"},
+			true,
 			"f .dockerignore\nf f\nwarning: unreadable d\n",
 		},
 		{"nor a look-alike", "", []string{"._x"}, true, "f .dockerignore\nd d\nf d/other\nf d/secret\nf f\nwarning: look-alike ._x\n"},
@@ -262,20 +261,6 @@ func inode(t *testing.T, path ...string) uint64 {
 	return st.Ino
 }
 
-func readAll(t *testing.T, tree *buildctx.Tree, path string) string {
-	t.Helper()
-	f, err := tree.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	all, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(all)
-}
-
 func TestHardLinksAreFilesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	root := plant(t, map[string]string{"a": "same", "d/": ""})
@@ -288,203 +273,6 @@ func TestHardLinksAreFilesOfTheirOwn(t *testing.T) {
 	got := load(t, root, buildctx.Options{})
 	if got.Digest() != want.Digest() || got.Receipt().Bytes != 12 {
 		t.Errorf("%s with %d bytes, want %s", got.Digest(), got.Receipt().Bytes, want.Digest())
-	}
-}
-
-func TestOpenVerifies(t *testing.T) {
-	t.Parallel()
-	content := strings.Repeat("content ", 1000)
-	tests := []struct {
-		name   string
-		change func(path string) error
-		want   string // of the error; empty: none
-	}{
-		{"nothing", func(string) error { return nil }, ""},
-		{"touched", func(p string) error { return os.Chtimes(p, time.Now(), time.Now()) }, ""},
-		{"vanished", os.Remove, `"d/f" vanished after it was hashed`},
-		{"grown", func(p string) error { return os.WriteFile(p, []byte(content+"x"), 0o644) }, `"d/f" had 8000 bytes when it was hashed and has 8001 now`},
-		{"shrunk", func(p string) error { return os.Truncate(p, 10) }, `"d/f" had 8000 bytes when it was hashed and has 10 now`},
-		{"same size and time", sameSizeSameTime, `"d/f" was changed after it was hashed`},
-		{"a link", func(p string) error { return errors.Join(os.Remove(p), os.Symlink("other", p)) }, `"d/f" cannot be read any more: too many levels of symbolic links`},
-		{"a directory", func(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o755)) }, `"d/f" is no longer a file`},
-		{"a pipe", func(p string) error { return errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o644)) }, `"d/f" is no longer a file`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			root := plant(t, map[string]string{"d/f": content, "d/other": "x"})
-			tree := load(t, root, buildctx.Options{})
-			if err := tt.change(filepath.Join(root, "d/f")); err != nil {
-				t.Fatal(err)
-			}
-			got, err := openAndRead(tree, "d/f")
-			if tt.want == "" {
-				if err != nil || string(got) != content {
-					t.Errorf("got %d bytes, %v", len(got), err)
-				}
-				return
-			}
-			var changed *buildctx.ChangedError
-			if !errors.As(err, &changed) || err.Error() != tt.want {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
-			if err := tree.WriteTar(t.Context(), io.Discard); !errors.As(err, &changed) {
-				t.Errorf("WriteTar: %v", err)
-			}
-		})
-	}
-}
-
-func sameSizeSameTime(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(path, bytes.ToUpper(b), 0o644), os.Chtimes(path, info.ModTime(), info.ModTime()))
-}
-
-func openAndRead(tree *buildctx.Tree, path string) ([]byte, error) {
-	f, err := tree.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(f)
-}
-
-// TestOpenWhileChanging changes a file between two reads of it.
-func TestOpenWhileChanging(t *testing.T) {
-	t.Parallel()
-	size := 1 << 20
-	tests := []struct {
-		name   string
-		change func(path string) error
-		want   string
-	}{
-		{"grown", func(p string) error { return os.Truncate(p, int64(size+1)) }, `"f" grew after it was hashed`},
-		{"shrunk", func(p string) error { return os.Truncate(p, int64(size/2)) }, `"f" shrank after it was hashed`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			root := plant(t, map[string]string{"f": strings.Repeat("x", size)})
-			f, err := load(t, root, buildctx.Options{}).Open("f")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = f.Close() }()
-			if _, err := io.ReadFull(f, make([]byte, 10)); err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.change(filepath.Join(root, "f")); err != nil {
-				t.Fatal(err)
-			}
-			rest, err := io.ReadAll(f)
-			if err == nil || err.Error() != tt.want || len(rest)+10 > size {
-				t.Errorf("%d bytes, %v", len(rest)+10, err)
-			}
-			if _, again := f.Read(make([]byte, 1)); !errors.Is(again, err) {
-				t.Errorf("another Read says %v", again)
-			}
-		})
-	}
-}
-
-func TestOpenKnowsFilesOnly(t *testing.T) {
-	t.Parallel()
-	tree := load(t, plant(t, map[string]string{"d/f": "", "l": "->d/f", ".DS_Store": ""}), buildctx.Options{})
-	for _, p := range []string{"d", "l", ".DS_Store", "nothing", "", "d/f/", "/d/f"} {
-		if _, err := tree.Open(p); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%q: %v", p, err)
-		}
-	}
-}
-
-func TestRoots(t *testing.T) {
-	t.Parallel()
-	root := plant(t, map[string]string{"src/f": "x", "link": "->src", "loop": "->loop", "file": "", "empty/": "", "dirs/a/b/": "", "litter/.DS_Store": ""})
-	var pathErr *buildctx.PathError
-	tests := []struct {
-		dir    string
-		reason buildctx.Reason
-	}{{"nowhere", buildctx.Missing}, {"file", buildctx.NotDirectory}, {"loop", buildctx.Unreadable}}
-	for _, tt := range tests {
-		_, err := buildctx.Load(t.Context(), filepath.Join(root, tt.dir), buildctx.Options{})
-		if !errors.As(err, &pathErr) || pathErr.Reason != tt.reason || !strings.HasSuffix(pathErr.Path, tt.dir) {
-			t.Errorf("%s: %v", tt.dir, err)
-		}
-	}
-	for _, dir := range []string{"empty", "dirs", "litter"} {
-		if _, err := buildctx.Load(t.Context(), filepath.Join(root, dir), buildctx.Options{}); !errors.Is(err, buildctx.ErrEmpty) {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-	tree := load(t, filepath.Join(root, "link"), buildctx.Options{})
-	if want := filepath.Join(root, "src"); tree.Root() != want {
-		t.Errorf("root %s, want %s", tree.Root(), want)
-	}
-	if readAll(t, tree, "f") != "x" {
-		t.Error("the file behind the link is another")
-	}
-}
-
-func TestOutputsUnderALinkedRoot(t *testing.T) {
-	t.Parallel()
-	root := plant(t, map[string]string{"src/f": "x", "src/out.json": "", "link": "->src"})
-	tree := load(t, filepath.Join(root, "link"), buildctx.Options{Outputs: []string{filepath.Join(root, "link", "out.json")}})
-	if diff := cmp.Diff([]left{{"out.json", "output", "file"}}, excluded(tree)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestDeepTree(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	name := strings.Repeat("n", 200)
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 30 { // 6000 bytes, more than a path may have
-		if err := dir.Mkdir(name, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		next, err := dir.OpenRoot(name)
-		if err := errors.Join(err, dir.Close()); err != nil {
-			t.Fatal(err)
-		}
-		dir = next
-	}
-	if err := errors.Join(dir.WriteFile("f", []byte("deep"), 0o644), dir.Close()); err != nil {
-		t.Fatal(err)
-	}
-	tree := load(t, root, buildctx.Options{})
-	if got := readAll(t, tree, strings.Repeat(name+"/", 30)+"f"); got != "deep" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestLoadEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	root := plant(t, map[string]string{"f": ""})
-	if _, err := buildctx.Load(ctx, root, buildctx.Options{}); !errors.Is(err, ctx.Err()) {
-		t.Errorf("Load: %v", err)
-	}
-	if _, err := buildctx.Stream(ctx, root, buildctx.Options{}, io.Discard); !errors.Is(err, ctx.Err()) {
-		t.Errorf("Stream: %v", err)
-	}
-	if _, err := buildctx.Explain(ctx, root, "f", buildctx.Options{}); !errors.Is(err, ctx.Err()) {
-		t.Errorf("Explain: %v", err)
-	}
-	tree := load(t, root, buildctx.Options{})
-	if err := tree.WriteTar(ctx, io.Discard); !errors.Is(err, ctx.Err()) {
-		t.Errorf("WriteTar: %v", err)
 	}
 }
 

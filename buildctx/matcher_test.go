@@ -232,8 +232,8 @@ func TestNoComplaintOnStderr(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := os.Stderr
-	os.Stderr = w
+	old := os.Stderr //nolint:forbidigo // what the library writes there is looked at
+	os.Stderr = w    //nolint:forbidigo // as above
 	for _, ignore := range []string{"bad\xff", "bad\xff*", "!bad\xff*", "**/\xff", "\xfe/**", "!\xff"} {
 		patterns, err := readIgnore(strings.NewReader("**\n"+ignore), "i")
 		if err == nil {
@@ -243,7 +243,7 @@ func TestNoComplaintOnStderr(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	os.Stderr = old
+	os.Stderr = old //nolint:forbidigo // as above
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

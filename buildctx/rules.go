@@ -62,8 +62,8 @@ func (r *rules) decide(d directory, at place, c child) (verdict, error) {
 	if r.byOutput(&v, at, c, path) || r.byLocal(&v, at, c, kept) {
 		return v, nil
 	}
-	if err := r.byLitter(&v, d, at, c, kept); err != nil || v.out() {
-		return v, err
+	if r.byLitter(&v, d, at, c, kept); v.out() {
+		return v, nil
 	}
 	return v, r.byIgnore(&v, at, c, path)
 }
@@ -106,13 +106,13 @@ func (r *rules) byLocal(v *verdict, at place, c child, kept bool) bool {
 	return v.out()
 }
 
-func (r *rules) byLitter(v *verdict, d directory, at place, c child, kept bool) error {
+func (r *rules) byLitter(v *verdict, d directory, at place, c child, kept bool) {
 	if isLitterName(c.name, at.node < 0) {
 		v.rule = RuleLitter
-		return nil
+		return
 	}
 	if !mayBeAppleDouble(c.name) {
-		return nil
+		return
 	}
 	is, err := isLitterFile(d, c)
 	switch {
@@ -127,7 +127,6 @@ func (r *rules) byLitter(v *verdict, d directory, at place, c child, kept bool) 
 		v.rule = RuleLookAlike
 		v.warn = &Warning{Kind: WarnLookAlike, Path: at.path(c.name), Detail: "begins with ._ but is no AppleDouble file; left out"}
 	}
-	return nil
 }
 
 func isLitterFile(d directory, c child) (bool, error) {

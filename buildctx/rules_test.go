@@ -124,8 +124,12 @@ func TestLocalAndOutput(t *testing.T) {
 	})
 	tree := load(t, root, buildctx.Options{Outputs: []string{filepath.Join(root, "sub/meta.json"), "/elsewhere/x"}})
 	want := []left{
-		{".git", "local", "file"}, {".hermesbox", "output", "dir"}, {".venv", "local", "dir"},
-		{"hermesbox.lock", "output", "file"}, {"hermesbox.yaml", "output", "file"}, {"sub/meta.json", "output", "file"},
+		{".git", "local", "file"},
+		{".hermesbox", "output", "dir"},
+		{".venv", "local", "dir"},
+		{"hermesbox.lock", "output", "file"},
+		{"hermesbox.yaml", "output", "file"},
+		{"sub/meta.json", "output", "file"},
 	}
 	if diff := cmp.Diff(want, excluded(tree)); diff != "" {
 		t.Error(diff)
@@ -152,7 +156,9 @@ func TestExcludedIsReportedOnce(t *testing.T) {
 		{
 			"one that is carried in part has a line for the rest", "node_modules\nd\n!**/keep",
 			[]left{
-				{"d/.DS_Store", "litter", "file"}, {"d/deep/two.pyc", "d", "file"}, {"d/one.pyc", "d", "file"},
+				{"d/.DS_Store", "litter", "file"},
+				{"d/deep/two.pyc", "d", "file"},
+				{"d/one.pyc", "d", "file"},
 				{"node_modules", "node_modules", "dir"},
 			},
 		},
@@ -201,7 +207,8 @@ func TestWarnings(t *testing.T) {
 		{"two marks", map[string]string{".dockerignore": "!!x", "f": ""}, []string{"ignore-file .dockerignore"}},
 		{"a pattern not in UTF-8", map[string]string{".dockerignore": "\xff", "f": ""}, []string{"ignore-file .dockerignore"}},
 		{
-			"classic builder", map[string]string{".dockerignore": "*\n!foo/*/quux", "foo/a/quux": "", "foo/a/b": "", "f": ""},
+			"classic builder",
+			map[string]string{".dockerignore": "*\n!foo/*/quux", "foo/a/quux": "", "foo/a/b": "", "f": ""},
 			[]string{"classic-builder foo/a"},
 		},
 		{"no quarrel with the classic builder", map[string]string{".dockerignore": "foo\n!foo/a", "foo/a/quux": "", "f": ""}, []string{}},
@@ -259,13 +266,8 @@ func TestDigestKnowsTheOwnersExecutableBitOnly(t *testing.T) {
 
 func TestSocketIsLeftOut(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "s") // short, for the limit of socket paths
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	plantIn(t, dir, map[string]string{"f": ""})
-	l, err := net.Listen("unix", filepath.Join(dir, "agent.sock")) //nolint:noctx // it only makes the file
+	dir := plant(t, map[string]string{"f": ""})
+	l, err := net.Listen("unix", filepath.Join(dir, "agent.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,10 @@ import (
 // The system calls of the walk, relative to an open directory: one path component each, however deep the tree, and no
 // link is followed on the way. Signals and network file systems may interrupt them.
 
-const openFile = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-const openDir = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_DIRECTORY | unix.O_CLOEXEC
+const (
+	openFile = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	openDir  = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_DIRECTORY | unix.O_CLOEXEC
+)
 
 func retry[T any](call func() (T, error)) (T, error) {
 	for {
@@ -57,4 +59,4 @@ func sameContent(a, b *unix.Stat_t) bool {
 	return a.Size == b.Size && a.Mtim == b.Mtim && a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-func isRegular(st *unix.Stat_t) bool { return uint32(st.Mode)&unix.S_IFMT == unix.S_IFREG }
+func isRegular(st *unix.Stat_t) bool { return modeOf(st)&unix.S_IFMT == unix.S_IFREG }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,134 +115,6 @@ func TestTarGivesTheDirectorysDigest(t *testing.T) {
 				t.Errorf("the hard link holds %q", content)
 			}
 		})
-	}
-}
-
-func TestWrittenTar(t *testing.T) {
-	t.Parallel()
-	root := hermes(t)
-	tree := load(t, root, buildctx.Options{})
-	var first, second, third bytes.Buffer
-	if err := tree.WriteTar(t.Context(), &first); err != nil {
-		t.Fatal(err)
-	}
-	streamed, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := loadTar(t, first.Bytes(), buildctx.Options{})
-	if err := again.WriteTar(t.Context(), &third); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(first.Bytes(), second.Bytes()) || !bytes.Equal(first.Bytes(), third.Bytes()) {
-		t.Errorf("three ways give tars of %d, %d and %d bytes that differ", first.Len(), second.Len(), third.Len())
-	}
-	if diff := cmp.Diff(tree.Receipt(), streamed.Receipt()); diff != "" {
-		t.Error(diff)
-	}
-	if again.Digest() != tree.Digest() {
-		t.Error("the tar has another digest")
-	}
-	checkHeaders(t, first.Bytes())
-	extracted := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "tar", "-C", extracted, "-xf", "-")
-	cmd.Stdin = &first
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v: %s", err, out)
-	}
-	if got := load(t, extracted, buildctx.Options{}); got.Digest() != tree.Digest() {
-		t.Errorf("extracted by tar it is %q, not %q", paths(got), paths(tree))
-	}
-}
-
-func checkHeaders(t *testing.T, data []byte) {
-	t.Helper()
-	r := tar.NewReader(bytes.NewReader(data))
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
-			t.Errorf("%q has an owner: %+v", h.Name, h)
-		}
-		if y := h.ModTime.UTC().Year(); y < 2001 || y > 2009 || h.ModTime.Nanosecond() != 0 {
-			t.Errorf("%q has time %v", h.Name, h.ModTime)
-		}
-		for key := range h.PAXRecords {
-			if key != "path" && key != "linkpath" {
-				t.Errorf("%q has record %q", h.Name, key)
-			}
-		}
-	}
-}
-
-func TestStreamOfPartsBroughtBack(t *testing.T) {
-	t.Parallel()
-	root := plant(t, map[string]string{
-		".dockerignore": "d\n!**/keep", "d/a/x": "", "d/b/keep": "k", "d/b/y": "", "d/c/e/x": "", "big": strings.Repeat("x", 1<<20),
-	})
-	var out bytes.Buffer
-	tree, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"f .dockerignore", "f big", "d d", "d d/b", "f d/b/keep"}
-	if diff := cmp.Diff(want, paths(tree)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(want, paths(loadTar(t, out.Bytes(), buildctx.Options{Exclude: []string{"!d"}}))); diff != "" {
-		t.Error(diff)
-	}
-}
-
-type failingWriter struct{ left int }
-
-var errFull = errors.New("no room")
-
-func (w *failingWriter) Write(p []byte) (int, error) {
-	if w.left -= len(p); w.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
-}
-
-func TestWritersErrorsAreKept(t *testing.T) {
-	t.Parallel()
-	root := plant(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("y", 1<<20)})
-	tree := load(t, root, buildctx.Options{})
-	for _, room := range []int{0, 1000, 1 << 20, 2<<20 + 1024} {
-		if err := tree.WriteTar(t.Context(), &failingWriter{room}); !errors.Is(err, errFull) {
-			t.Errorf("WriteTar with room for %d: %v", room, err)
-		}
-		if _, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &failingWriter{room}); !errors.Is(err, errFull) {
-			t.Errorf("Stream with room for %d: %v", room, err)
-		}
-	}
-	if err := tree.WriteManifest(&failingWriter{10}); !errors.Is(err, errFull) {
-		t.Errorf("WriteManifest: %v", err)
-	}
-	data := forge(t, file("a", strings.Repeat("x", 1<<20)))
-	if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &failingWriter{1000}); !errors.Is(err, errFull) {
-		t.Errorf("CleanTar: %v", err)
-	}
-}
-
-func TestStreamThatFailsHasNoEnd(t *testing.T) {
-	t.Parallel()
-	root := plant(t, map[string]string{"a": "x", "z": "y"})
-	if err := mkfifo(filepath.Join(root, "m")); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if _, err := buildctx.Stream(t.Context(), root, buildctx.Options{}, &out); err == nil {
-		t.Error("a fifo is streamed")
-	}
-	if _, err := buildctx.LoadTar(t.Context(), &out, buildctx.Options{}); err == nil {
-		t.Error("what was written passes for a whole tar")
 	}
 }
 
@@ -433,107 +304,6 @@ func TestStalledInputCanBeInterrupted(t *testing.T) {
 	}
 }
 
-func TestCleanTar(t *testing.T) {
-	t.Parallel()
-	when := time.Unix(1_700_000_000, 123_000_000)
-	mac := member{tar.Header{
-		Name: "f", Typeflag: tar.TypeReg, Mode: 0o4750, Uid: 501, Gid: 20, Uname: "me", ModTime: when, Format: tar.FormatPAX,
-		PAXRecords: map[string]string{
-			"SCHILY.xattr.com.apple.provenance": "\x01\x00", "LIBARCHIVE.xattr.com.apple.provenance": "AQA",
-			"LIBARCHIVE.creationtime": "1", "SCHILY.xattr.user.x": "y", "VENDOR.kept": "yes",
-		},
-	}, "content"}
-	data := forge(t,
-		of(tar.TypeDir, "./"), file("._f", appleDouble(4096)), mac, file("._SUCCESS.crc", "crc"), file("a/.DS_Store", "x"),
-		file("__MACOSX/._f", "x"), of(tar.TypeDir, "__MACOSX"), hard("g", "f"), of(tar.TypeSymlink, "l"), of(tar.TypeFifo, "p"),
-		of(tar.TypeChar, "null"), hard("._h", "._f"), file("/absolute", "a"), file("../up", "b"), file("d/.Trashes", "kept"), file(".Trashes/x", "gone"),
-	)
-	var out bytes.Buffer
-	receipt, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"./", "f", "._SUCCESS.crc", "g", "l", "p", "null", "/absolute", "../up", "d/.Trashes"}
-	headers := readTar(t, out.Bytes())
-	var got []string
-	for _, h := range headers {
-		got = append(got, h.Name)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	f := headers[1]
-	if f.Mode != 0o4750 || f.Uid != 501 || f.Uname != "me" || !f.ModTime.Equal(when) || f.content != "content" {
-		t.Errorf("f has become %+v", f)
-	}
-	keys := slices.Sorted(maps.Keys(f.PAXRecords))
-	if diff := cmp.Diff([]string{"VENDOR.kept", "mtime"}, keys); diff != "" {
-		t.Error(diff)
-	}
-	if len(receipt.Excluded) != 6 || receipt.Digest != "" {
-		t.Errorf("receipt: %+v", receipt)
-	}
-	if diff := cmp.Diff([]string{"look-alike ._SUCCESS.crc", "xattr f"}, warnings(receipt)); diff != "" {
-		t.Error(diff)
-	}
-	var twice bytes.Buffer
-	if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(gzipped(t, out.Bytes())), &twice); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(out.Bytes(), twice.Bytes()) {
-		t.Error("cleaning a clean tar changes it")
-	}
-}
-
-type readMember struct {
-	*tar.Header
-	content string
-}
-
-func readTar(t testing.TB, data []byte) []readMember {
-	t.Helper()
-	var all []readMember
-	r := tar.NewReader(bytes.NewReader(data))
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, readMember{h, string(content)})
-	}
-}
-
-func TestCleanTarErrors(t *testing.T) {
-	t.Parallel()
-	good := forge(t, file("._f", appleDouble(4096)), file("g", strings.Repeat("x", 2000)))
-	for name, tt := range map[string]struct {
-		data []byte
-		want string
-	}{
-		"no tar":                {[]byte("hello"), "the input is no tar"},
-		"empty":                 {nil, "it is empty"},
-		"cut in the content":    {good[:512+4096+512+100], "cut short"},
-		"cut in what is read":   {good[:600], "cut short"},
-		"cut before the end":    {good[:len(good)-1024], "cut short"},
-		"a hard link to litter": {forge(t, file("._f", appleDouble(163)), hard("g", "._f")), `"g" is a hard link to "._f", which is litter`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := buildctx.CleanTar(t.Context(), bytes.NewReader(tt.data), io.Discard)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
 func TestSpoolFailure(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	_, err := buildctx.LoadTar(t.Context(), bytes.NewReader(forge(t, file("f", ""))), buildctx.Options{})
@@ -564,24 +334,6 @@ func FuzzLoadTar(f *testing.F) {
 		defer func() { _ = again.Close() }()
 		if diff := cmp.Diff(paths(tree), paths(again)); diff != "" && !slices.Contains(paths(tree), "f .dockerignore") {
 			t.Error(diff)
-		}
-	})
-}
-
-func FuzzCleanTar(f *testing.F) {
-	f.Add(forge(f, file("._f", appleDouble(163)), file("f", "x"), hard("g", "f")))
-	f.Add(forge(f, member{tar.Header{Name: "f", Typeflag: tar.TypeReg, PAXRecords: map[string]string{"SCHILY.xattr.a": "b", "X.y": "z"}}, "x"}))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var out, twice bytes.Buffer
-		if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &out); err != nil {
-			return
-		}
-		receipt, err := buildctx.CleanTar(t.Context(), bytes.NewReader(out.Bytes()), &twice)
-		if err != nil || len(receipt.Excluded) > 0 {
-			t.Fatalf("the clean tar: %+v, %v", receipt, err)
-		}
-		if !bytes.Equal(out.Bytes(), twice.Bytes()) {
-			t.Error("cleaning a clean tar changes it")
 		}
 	})
 }

@@ -2,13 +2,11 @@ package buildctx
 
 import (
 	"archive/tar"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -248,68 +246,3 @@ func (x *index) resolveHard() error {
 	}
 	return nil
 }
-
-// tarDir is a directory of a tar during the walk.
-type tarDir struct {
-	index  *index
-	member *member
-	prefix string
-	report *report
-}
-
-func (d *tarDir) list() ([]child, error) {
-	children := make([]child, 0, len(d.member.children))
-	for name, m := range d.member.children {
-		children = append(children, child{name, m.kind})
-	}
-	slices.SortFunc(children, func(a, b child) int { return cmp.Compare(a.name, b.name) })
-	return children, nil
-}
-
-func (d *tarDir) find(name string) (child, error) {
-	m := d.member.children[name]
-	if m == nil {
-		return child{}, fs.ErrNotExist
-	}
-	return child{name, m.kind}, nil
-}
-
-func (d *tarDir) enter(c child) (directory, error) {
-	return &tarDir{d.index, d.member.children[c.name], d.prefix + c.name + "/", d.report}, nil
-}
-
-func (d *tarDir) target(c child) (string, error) { return d.member.children[c.name].target, nil }
-
-func (d *tarDir) size(c child) int64 {
-	if c.kind != File {
-		return 0
-	}
-	return d.member.children[c.name].size
-}
-
-func (d *tarDir) sniff(c child) (bool, error) { return d.member.children[c.name].apple, nil }
-
-func (d *tarDir) file(c child, n *node) {
-	m := d.member.children[c.name]
-	n.size, n.offset, n.sum, n.exec = m.size, m.offset, m.sum, m.exec
-	warn := func(kind, detail string) {
-		d.report.warn(Warning{Kind: kind, Path: d.prefix + c.name, Detail: detail})
-	}
-	if detail := clearedBits(m.mode); detail != "" {
-		warn(WarnMode, detail)
-	}
-	if m.magic {
-		warn(WarnAppleDouble, detailAppleDouble)
-	}
-	if m.sparse && m.size >= sparseLimit {
-		warn(WarnSparse, detailSparse)
-	}
-}
-
-func (d *tarDir) odd(rep *report) {
-	if detail := clearedBits(d.member.mode); detail != "" {
-		rep.warn(Warning{Kind: WarnMode, Path: strings.TrimSuffix(d.prefix, "/"), Detail: detail})
-	}
-}
-
-func (d *tarDir) close() {}

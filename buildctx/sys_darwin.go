@@ -6,6 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func modeOf(st *unix.Stat_t) uint32 { return uint32(st.Mode) }
+
+func inodeOf(st *unix.Stat_t) inode { return inode{uint64(st.Dev), st.Ino} }
+
 // appleAttributes lists the com.apple.* attributes of an open file. A file system without attributes has none.
 func appleAttributes(fd int) []string {
 	size, err := unix.Flistxattr(fd, nil)
