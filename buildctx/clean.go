@@ -21,7 +21,7 @@ func CleanTar(ctx context.Context, r io.Reader, w io.Writer) (*Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cleaner{in: in, out: tar.NewWriter(w), gone: map[string]bool{}, buf: make([]byte, readBuffer)}
+	c := &cleaner{in: in, out: tar.NewWriter(w), buf: make([]byte, readBuffer), gone: map[string]bool{}, reported: map[string]bool{}}
 	c.receipt = c.report.receipt()
 	if err := c.run(ctx); err != nil {
 		return nil, fmt.Errorf("cleaning tar: %w", err)
@@ -35,8 +35,10 @@ type cleaner struct {
 	report  report
 	receipt *Receipt
 	attrs   attributes
-	gone    map[string]bool // members left out, which a hard link must not name
 	buf     []byte
+
+	gone     map[string]bool // members left out, which a hard link must not name
+	reported map[string]bool // what the report says is left out
 }
 
 func (c *cleaner) run(ctx context.Context) error {
@@ -76,9 +78,8 @@ func (c *cleaner) member(h *tar.Header) error {
 	if err != nil {
 		return err
 	}
-	if c.isLitter(h, p, head) {
-		c.gone[p] = true
-		c.report.exclude(p, RuleLitter, tarKind(h), h.Size)
+	if top := c.litter(h, p, head); top != "" {
+		c.leaveOut(h, p, top)
 		return nil
 	}
 	if h.Typeflag == tar.TypeLink && c.gone[memberPath(h.Linkname)] {
@@ -122,22 +123,36 @@ func (c *cleaner) head(h *tar.Header) ([]byte, error) {
 	return head[:n], nil
 }
 
-// isLitter says that a member, or a directory above it, is litter.
-func (c *cleaner) isLitter(h *tar.Header, p string, head []byte) bool {
-	parts := strings.Split(p, "/")
-	for i, name := range parts {
+// litter returns the path of the member, or of the directory above it, that is litter; empty where none is.
+func (c *cleaner) litter(h *tar.Header, p string, head []byte) string {
+	at := 0
+	for i, name := range strings.Split(p, "/") {
+		at += len(name)
 		if isLitterName(name, i == 0) {
-			return true
+			return p[:at]
 		}
+		at++
 	}
-	if !mayBeAppleDouble(parts[len(parts)-1]) {
-		return false
+	if !mayBeAppleDouble(path.Base(p)) {
+		return ""
 	}
 	if isAppleDouble(head, h.Size) || h.Typeflag == tar.TypeLink && c.gone[memberPath(h.Linkname)] {
-		return true
+		return p
 	}
 	c.report.warn(Warning{Kind: WarnLookAlike, Path: p, Detail: "begins with ._ but is no AppleDouble file; kept"})
-	return false
+	return ""
+}
+
+// leaveOut reports a litter directory once, whatever is in it and whether or not it has a member of its own.
+func (c *cleaner) leaveOut(h *tar.Header, p, top string) {
+	c.gone[p] = true
+	switch {
+	case top == p && !c.reported[p]:
+		c.report.exclude(p, RuleLitter, tarKind(h), h.Size)
+	case !c.reported[top]:
+		c.report.exclude(top, RuleLitter, Dir, 0)
+	}
+	c.reported[top] = true
 }
 
 func (c *cleaner) count(h *tar.Header, p string) {

@@ -116,7 +116,7 @@ func resolveRoot(dir string) (string, error) {
 	}
 	root, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", &PathError{Path: dir, Reason: Missing, Detail: "does not exist", Err: fs.ErrNotExist}
+		return "", &PathError{Path: dir, Reason: Missing, Detail: "does not exist"}
 	}
 	if err != nil {
 		return "", &PathError{Path: dir, Reason: Unreadable, Detail: "cannot be resolved", Err: err}
