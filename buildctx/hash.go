@@ -164,14 +164,13 @@ func (h *hasher) content(ctx context.Context, fd int, size int64, path func() st
 		if err != nil {
 			return &PathError{Path: path(), Reason: Unreadable, Detail: "cannot be read", Err: err}
 		}
-		if n == 0 {
-			return sizeError(total, size, path)
-		}
 		h.sniff(h.buf[:n], total, path)
-		if total += int64(n); total > size {
+		h.sum.Write(h.buf[:n])
+		total += int64(n)
+		// A regular file gives less than was asked for at its end only, so this needs no further read to say so.
+		if atEnd := n == 0 || total == size && n < len(h.buf); atEnd || total > size {
 			return sizeError(total, size, path)
 		}
-		h.sum.Write(h.buf[:n])
 		if err := ctx.Err(); err != nil {
 			return err
 		}

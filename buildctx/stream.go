@@ -152,10 +152,10 @@ func (h *hasher) take(fd int, item *streamItem, size int64, path func() string) 
 		if err != nil {
 			return &PathError{Path: path(), Reason: Unreadable, Detail: "cannot be read", Err: err}
 		}
-		if n == 0 {
+		total += n
+		if n == 0 || int64(total) == size { // asked for one byte more, a regular file gives less at its end only
 			break
 		}
-		total += n
 	}
 	if err := sizeError(int64(total), size, path); err != nil {
 		return err
