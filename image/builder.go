@@ -78,7 +78,9 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (Image, error) {
 		return Image{}, errors.Join(err, bk.Close())
 	}
 	labels := spec.Origin.labels(spec.Tree.Digest(), recipeDigest, spec.Base)
-	id, err := b.solve(ctx, bk, spec, newSentFS(spec.Tree, extras), labels)
+	solving, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	id, err := b.solve(solving, bk, spec, newSentFS(spec.Tree, extras, cancel), labels)
 	if err != nil {
 		return Image{}, err
 	}

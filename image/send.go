@@ -22,11 +22,13 @@ import (
 // the files of .hermesbox/. It implements fsutil.FS.
 //
 // BuildKit's sender takes a file that cannot be opened for an empty one, so Open
-// always succeeds here and the error comes from Read, which ends the transfer.
-// The first such error is kept, as the builder would only report its own view of it.
+// always succeeds here and the error comes from Read. BuildKit's sender then
+// waits for its peer for ever, so the first error also calls fail, which ends
+// the build; it is kept, as the builder would only report its own view of it.
 type sentFS struct {
 	tree   *buildctx.Tree
 	extras []extra // in order of path components, all below extrasDir
+	fail   context.CancelCauseFunc
 
 	mu  sync.Mutex
 	err error
@@ -40,11 +42,11 @@ type extra struct {
 	content []byte
 }
 
-func newSentFS(tree *buildctx.Tree, extras []extra) *sentFS {
+func newSentFS(tree *buildctx.Tree, extras []extra, fail context.CancelCauseFunc) *sentFS {
 	slices.SortFunc(extras, func(a, b extra) int {
 		return slices.Compare(strings.Split(a.path, "/"), strings.Split(b.path, "/"))
 	})
-	return &sentFS{tree: tree, extras: extras}
+	return &sentFS{tree: tree, extras: extras, fail: fail}
 }
 
 // Err is the first error met while sending.
@@ -59,6 +61,7 @@ func (s *sentFS) keep(err error) {
 	defer s.mu.Unlock()
 	if s.err == nil {
 		s.err = err
+		s.fail(err)
 	}
 }
 
