@@ -118,20 +118,26 @@ func (w *watch) add(dir string, found func(path string)) error {
 	if !w.recursive {
 		return w.Add(dir)
 	}
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil && path != dir {
-			return nil // it vanished meanwhile
-		}
-		if err != nil {
+	top := dir + "/" // so that a link is followed; below it none is
+	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == top:
 			return err
+		case err != nil:
+			return nil // it vanished meanwhile
+		case path == top:
+			return w.Add(dir)
 		}
-		if path != dir && found != nil {
+		if found != nil {
 			found(path)
 		}
 		if !d.IsDir() {
 			return nil
 		}
-		return w.Add(path)
+		if err := w.Add(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"github.com/hermesbox/hermesbox/scripts/standin/envd/account"
 	"github.com/hermesbox/hermesbox/scripts/standin/envd/spec/process"
@@ -99,12 +100,37 @@ func (r *running) start(msg *process.StartRequest) error {
 }
 
 func (r *running) startTerminal(size *process.PTY_Size) error {
-	tty, err := pty.StartWithSize(r.cmd, winsize(size))
+	master, slave, err := pty.Open()
 	if err != nil {
 		return err
 	}
-	r.tty, r.stdin = tty, newInput(tty, "tty")
-	r.sources = []source{{tty, terminal}}
+	defer closeAll([]*os.File{slave})
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = slave, slave, slave
+	r.cmd.SysProcAttr.Setsid, r.cmd.SysProcAttr.Setctty = true, true
+	if err = errors.Join(unblock(master), pty.Setsize(master, winsize(size))); err == nil {
+		err = r.cmd.Start()
+	}
+	if err != nil {
+		closeAll([]*os.File{master})
+		return err
+	}
+	r.tty, r.stdin = master, newInput(master, "tty")
+	r.sources = []source{{master, terminal}}
+	return nil
+}
+
+// unblock makes deadlines work: the pty package leaves the master in blocking mode.
+func unblock(tty *os.File) error {
+	conn, err := tty.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("opening terminal: %w", err)
+	}
+	if outer := conn.Control(func(fd uintptr) { err = unix.SetNonblock(int(fd), true) }); outer != nil {
+		err = outer
+	}
+	if err != nil {
+		return fmt.Errorf("opening terminal: %w", err)
+	}
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 
@@ -148,19 +147,4 @@ func (s *Service) SendSignal(_ context.Context, req *connect.Request[process.Sen
 		r.awaitForgotten()
 	}
 	return connect.NewResponse(&process.SendSignalResponse{}), nil
-}
-
-// Shutdown kills what still runs and waits for it, or for ctx.
-func (s *Service) Shutdown(ctx context.Context) error {
-	for _, r := range s.table.all() {
-		if err := r.signal(syscall.SIGKILL); err != nil {
-			return fmt.Errorf("killing process %d: %w", r.pid(), err)
-		}
-		select {
-		case <-r.forgotten:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for process %d: %w", r.pid(), os.ErrDeadlineExceeded)
-		}
-	}
-	return nil
 }
