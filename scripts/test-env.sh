@@ -1,14 +1,16 @@
 #!/bin/bash
 # Makes this machine ready for the tests that need real programs.
 #
-#   test-env.sh up|down|status
+#   test-env.sh up|down|status|docker|ca-bundle
 #
 # up prints, as export lines for a shell, what the tests read (see
 # internal/dockertest); all else goes to stderr. It installs Debian packages
 # that are missing, starts Docker where none answers, starts today's Engine and
 # loads the stand-in base into both. down ends what up started and nothing
 # else; packages stay. On anything but Debian 12 as root, up prints nothing:
-# tests without their backends are then skipped.
+# tests without their backends are then skipped. docker makes sure that an Engine
+# answers, and starts only that; ca-bundle prints the certificates that a build
+# needs behind a TLS-inspecting proxy.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -151,6 +153,17 @@ down() {
 	stop_docker
 }
 
+# docker_only makes sure that an Engine answers, wherever the docker command looks for it.
+docker_only() {
+	if docker version >/dev/null 2>&1; then return; fi
+	if ! supported; then
+		say "no Docker Engine answers: start one, then run this again"
+		return 1
+	fi
+	install_packages
+	start_docker
+}
+
 status() {
 	if docker_answers; then echo "docker: running $local_host"; else echo "docker: stopped"; fi
 	echo "today: $("$here/today.sh" status || true)"
@@ -159,8 +172,10 @@ status() {
 
 case "${1:-}" in
 up | down | status) "$1" ;;
+docker) docker_only ;;
+ca-bundle) ca_bundle ;;
 *)
-	say "usage: test-env.sh up|down|status"
+	say "usage: test-env.sh up|down|status|docker|ca-bundle"
 	exit 2
 	;;
 esac

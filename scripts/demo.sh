@@ -1,0 +1,101 @@
+#!/bin/bash
+# The main job from nothing: Hermes Agent 0.19.0's source, with macOS litter in
+# it, to a tested image. Starts Docker where it is missing and may. The image
+# stays, and so does Docker.
+#
+#   demo.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tag=hermes-studio:demo
+work=.cache/demo
+did=()
+
+step() { printf '\n== %s\n' "$*" >&2; }
+done_step() { did+=("$*"); }
+
+# base prints the image to build from: the real one where it can be pulled, else the stand-in.
+base() {
+	local real
+	real=$(bin/hermesbox config show --output json | sed -n 's/^ *"value": "\(.*sandbox-code:latest\)".*/\1/p' | head -n 1)
+	if [ -n "$real" ] && timeout 600 docker pull -q "$real" >/dev/null 2>&1; then
+		echo "$real"
+		return
+	fi
+	scripts/standin/base/build.sh "${DOCKER_HOST:-unix:///var/run/docker.sock}" >/dev/null
+	echo hermesbox-standin/sandbox-code:bookworm
+}
+
+# web_ui prints the flag for the web UI's package: none where the registry has the real one.
+web_ui() {
+	if command -v npm >/dev/null && npm view hermes-web-ui@0.5.16 version >/dev/null 2>&1; then return; fi
+	scripts/standin/webui/make-package.sh "$work/web-ui-standin.tgz"
+	echo "--web-ui-package=$work/web-ui-standin.tgz"
+}
+
+# ca_bundle prints the flag for a machine that trusts more than the public authorities.
+ca_bundle() {
+	local bundle
+	bundle=$(scripts/test-env.sh ca-bundle)
+	if [ -n "$bundle" ]; then echo "--ca-bundle=$bundle"; fi
+}
+
+# plain_build builds the same recipe from the same tree as a tar, as it lies on the disk.
+plain_build() {
+	local docker=docker
+	if ! docker buildx version >/dev/null 2>&1 && [ -x /usr/bin/docker ]; then docker=/usr/bin/docker; fi
+	scripts/plain-build.sh "$docker" "$work/source" hermes-studio:plain "$@"
+}
+
+step "Docker"
+scripts/test-env.sh docker
+make -s build
+mkdir -p "$work"
+
+step "the source of Hermes Agent 0.19.0, with litter as macOS leaves it"
+archive=$(scripts/hermes-source.sh)
+rm -rf "$work/source"
+mkdir -p "$work/source"
+tar -xzf "$archive" -C "$work/source" --strip-components 1
+clean=$(bin/hermesbox context check --output json "$work/source" 2>/dev/null | sed -n 's/^ *"digest": "\(.*\)",/\1/p')
+scripts/plant-litter.sh "$work/source"
+bin/hermesbox context check "$work/source"
+done_step "source: Hermes Agent 0.19.0 from its source distribution, 8 pieces of litter and 2 look-alikes planted"
+
+step "base image and web UI"
+base=$(base)
+web_ui=$(web_ui)
+case $base in *standin*) done_step "base: $base, a stand-in: the real base cannot be pulled here" ;; *) done_step "base: $base" ;; esac
+case $web_ui in *standin*) done_step "web UI: the stand-in package: the npm registry in use lacks hermes-web-ui 0.5.16" ;; *) done_step "web UI: hermes-web-ui 0.5.16 from the npm registry" ;; esac
+options=(--base "$base")
+for flag in "$web_ui" "$(ca_bundle)"; do if [ -n "$flag" ]; then options+=("$flag"); fi; done
+
+step "hermesbox build"
+image=$(cd "$work" && ../../bin/hermesbox build --progress plain -t "$tag" "${options[@]/$work\//}" source)
+littered=$(bin/hermesbox image inspect --output json "$image" | sed -n 's/^ *"hermesbox.context.digest": "\(.*\)",/\1/p')
+if [ "$clean" != "$littered" ]; then
+	echo "demo.sh: the context digest is $littered with litter and $clean without" >&2
+	exit 1
+fi
+done_step "image: $image, tagged $tag; its context is the same with and without the litter"
+
+step "hermesbox image test"
+bin/hermesbox image test "$image"
+done_step "test: every check passed"
+
+step "the same build with plain tar and docker build"
+if plain_build "$base" "${web_ui#--web-ui-package=}" >"$work/plain.log" 2>&1; then
+	if bin/hermesbox image test hermes-studio:plain; then
+		echo "demo.sh: the plain build passed its test; the litter should have broken it" >&2
+		exit 1
+	fi
+	done_step "compare: the same recipe by plain tar and docker build fails its test: import model_tools breaks on the litter"
+else
+	tail -n 5 "$work/plain.log" >&2
+	done_step "compare: the same recipe by plain tar and docker build does not even build"
+fi
+
+step "what was done"
+printf '%s\n' "${did[@]}"
+echo
+echo "image: $image"
