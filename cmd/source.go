@@ -29,7 +29,7 @@ func (a *app) loadTree(ctx context.Context, src string, cfg config.Config, outpu
 	}
 	if src == stdinSource {
 		a.note("reading a tar from standard input")
-		return nil, usagef("tar: soon")
+		return buildctx.LoadTar(ctx, a.in, opts)
 	}
 	a.note("reading %s", src)
 	return buildctx.Load(ctx, src, opts)
