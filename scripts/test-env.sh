@@ -19,8 +19,8 @@ state=/run/hermesbox-test-env # who started what: one line each, the clone and t
 local_host=unix:///var/run/docker.sock
 
 packages=(
-	ca-certificates curl gcc git iproute2 iptables libc6-dev libseccomp-dev pkg-config procps python3 python3-venv util-linux
-	debootstrap docker.io docker-registry openssh-client openssh-server
+	ca-certificates curl gcc git iproute2 iptables libc6-dev libseccomp-dev pkg-config procps python3 python3-pip python3-venv util-linux
+	debootstrap docker.io docker-registry nodejs openssh-client openssh-server
 )
 
 say() { echo "test-env.sh: $*" >&2; }
@@ -126,7 +126,7 @@ environment() {
 	local today=$1 version bundle
 	version=$(docker --host "$local_host" version --format '{{.Server.Version}}' | cut -d . -f 1,2)
 	echo "export HERMESBOX_TEST_ENGINES='$version=$local_host today=$today'"
-	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,sshd,registry,python3,root'"
+	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,sshd,registry,python,node,root'"
 	bundle=$(ca_bundle)
 	if [ -n "$bundle" ]; then echo "export HERMESBOX_TEST_CA_BUNDLE='$bundle'"; fi
 }
