@@ -1,0 +1,90 @@
+// Command bench measures hermesbox's context commands against what else does their work, and compares the quotients
+// with the promises. It needs GNU tar and a quiet machine; it is no test and make test never runs it.
+//
+// Ours and the rival alternate, and the median of each cost is taken on its own. Trees are made once and kept in -dir.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+type options struct {
+	hermesbox string
+	self      string
+	dir       string
+	only      string
+	runs      int
+}
+
+var errMissed = errors.New("a promise was missed")
+
+func main() {
+	err := bench(context.Background(), os.Stdout, os.Args[1:]) //nolint:forbidigo // this is a main
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err) //nolint:forbidigo // this is a main
+		os.Exit(1)                             //nolint:forbidigo // this is a main
+	}
+}
+
+func bench(ctx context.Context, out io.Writer, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var o options
+	flags.StringVar(&o.hermesbox, "hermesbox", "", "the `program` to measure")
+	flags.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "hermesbox-bench"), "where trees are made and kept")
+	flags.StringVar(&o.only, "only", "", "one `tree` only: 22k or 200k")
+	flags.IntVar(&o.runs, "runs", 5, "runs of each command")
+	sync := flags.Bool("sync", false, "sync two directories as BuildKit does, and end")
+	plants := flags.String("plant", "", "make the `tree` in a directory, and end")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case *sync && flags.NArg() == 2:
+		return syncTrees(ctx, flags.Arg(0), flags.Arg(1))
+	case *plants != "" && flags.NArg() == 1:
+		return plantNamed(flags.Arg(0), *plants)
+	case *sync, *plants != "", flags.NArg() > 0, o.hermesbox == "":
+		return errors.New("usage: bench -hermesbox PROGRAM [-runs N] [-only TREE] [-dir DIRECTORY]")
+	}
+	return compete(ctx, out, o)
+}
+
+func compete(ctx context.Context, out io.Writer, o options) error {
+	var err error
+	if o.self, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	if o.hermesbox, err = filepath.Abs(o.hermesbox); err != nil {
+		return fmt.Errorf("finding hermesbox: %w", err)
+	}
+	met := true
+	for _, s := range shapes {
+		if o.only != "" && o.only != s.name {
+			continue
+		}
+		ok, err := run(ctx, out, s, o)
+		if err != nil {
+			return err
+		}
+		met = met && ok
+	}
+	if !met {
+		return errMissed
+	}
+	return nil
+}
+
+func plantNamed(root, name string) error {
+	for _, s := range shapes {
+		if s.name == name {
+			return plant(root, s)
+		}
+	}
+	return fmt.Errorf("no tree is named %q", name)
+}
