@@ -59,7 +59,8 @@ func (t *trial) ports(context.Context) check.Result {
 	return passed("exposed: %s", strings.Join(ports, ", "))
 }
 
-// litter counts macOS metadata by name; what the manifest lists was kept on purpose.
+// litter counts macOS metadata by name. Only look-alikes can have been kept on
+// purpose; those are in the manifest.
 func (t *trial) litter(ctx context.Context) check.Result {
 	kept, err := parseManifest(t.files.manifest)
 	if err != nil {
@@ -67,8 +68,7 @@ func (t *trial) litter(ctx context.Context) check.Result {
 	}
 	var found []string
 	for _, name := range t.files.litter {
-		below, _ := strings.CutPrefix(name, agentDir+"/")
-		if kept[below] == "" {
+		if !t.files.alike[name] || !listedBelow(kept, strings.TrimPrefix(name, agentDir+"/")) {
 			found = append(found, name)
 		}
 	}
@@ -83,6 +83,16 @@ func (t *trial) litter(ctx context.Context) check.Result {
 		}
 	}
 	return passed("none")
+}
+
+// listedBelow tells whether a manifest has the path, or something below it.
+func listedBelow(manifest map[string]string, path string) bool {
+	for name := range manifest {
+		if name == path || strings.HasPrefix(name, path+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // litterElsewhere looks through the rest of the image, as far as it has a find of its own.

@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -22,13 +23,14 @@ type contents struct {
 	sums     map[string]string // regular files below agentDir, by path below it → hex sha256
 	manifest []byte            // nil where the image has none
 	project  []byte            // agentDir/pyproject.toml
-	litter   []string          // absolute paths
+	litter   []string          // absolute paths, by name
+	alike    map[string]bool   // those of litter that are look-alikes: no AppleDouble file behind the name
 	home     []string          // absolute paths below homeDir
 }
 
 // readContents reads the agent, the default home, the skills and the manifest.
 func (c *testContainer) readContents(ctx context.Context) (*contents, error) {
-	found := &contents{sums: map[string]string{}}
+	found := &contents{sums: map[string]string{}, alike: map[string]bool{}}
 	for _, root := range []string{agentDir, homeDir, skillsDir, manifestInImage} {
 		if err := c.readTree(ctx, root, found); err != nil {
 			return nil, err
@@ -62,9 +64,12 @@ func (c *testContainer) readTree(ctx context.Context, root string, found *conten
 }
 
 // add takes in one entry by its absolute path.
-func (f *contents) add(name string, header *tar.Header, content io.Reader) error {
+func (f *contents) add(name string, header *tar.Header, body io.Reader) error {
+	content := bufio.NewReader(body)
 	if isLitter(path.Base(name)) {
 		f.litter = append(f.litter, name)
+		head, _ := content.Peek(len(appleDoubleMagic)) // a short file is none
+		f.alike[name] = strings.HasPrefix(path.Base(name), "._") && string(head) != appleDoubleMagic
 	}
 	if strings.HasPrefix(name, homeDir+"/") {
 		f.home = append(f.home, name)
@@ -116,6 +121,9 @@ func made(below string) bool {
 	return first == ".venv" || strings.HasSuffix(first, ".egg-info") ||
 		strings.Contains("/"+below, "/__pycache__/")
 }
+
+// appleDoubleMagic begins every AppleDouble file.
+const appleDoubleMagic = "\x00\x05\x16\x07"
 
 // litterNames are the names of macOS metadata, at any depth.
 var litterNames = map[string]bool{

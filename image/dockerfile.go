@@ -79,8 +79,11 @@ func parseDockerfile(path string, content []byte) (*Dockerfile, error) {
 	d.readArgs(args)
 	for _, child := range parsed.AST.Children {
 		d.HasManifest = d.HasManifest || strings.Contains(child.Original, extrasDir) && !strings.HasPrefix(child.Original, "#")
-		if strings.EqualFold(child.Value, "arg") && child.Next != nil {
-			name, _, _ := strings.Cut(child.Next.Value, "=")
+		if !strings.EqualFold(child.Value, "arg") {
+			continue
+		}
+		for arg := child.Next; arg != nil; arg = arg.Next {
+			name, _, _ := strings.Cut(arg.Value, "=")
 			d.declared = append(d.declared, name)
 		}
 	}

@@ -15,7 +15,7 @@ func ParsePlatform(name string) (string, error) {
 	if err != nil || strings.Count(name, "/") < 1 || p.OS != "linux" {
 		return "", fmt.Errorf("%w: platform %q is not linux/ARCH", ErrSpec, name)
 	}
-	return platforms.Format(p), nil
+	return platforms.Format(platforms.Normalize(p)), nil
 }
 
 // native tells whether the Engine's own processor runs the platform.
