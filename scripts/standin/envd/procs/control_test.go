@@ -85,13 +85,14 @@ func TestBlockedInput(t *testing.T) {
 			s := rig.start(t.Context(), t, test.start)
 			s.shows("ready")
 			large := strings.Repeat("x", 1<<20)
-			short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			wantError(t, test.send(short, s.pid, large), connect.CodeDeadlineExceeded, "")
 			wantError(t, test.send(short, s.pid, "y"), connect.CodeDeadlineExceeded, "")
+			rig.awaitTurn(t, s.pid, 1)
 			blocked := make(chan error, 1)
 			go func() { blocked <- test.send(t.Context(), s.pid, large) }()
-			time.Sleep(200 * time.Millisecond)
+			rig.awaitTurn(t, s.pid, 0)
 			queued, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			if test.name == "pipe" {
@@ -104,6 +105,22 @@ func TestBlockedInput(t *testing.T) {
 			wantError(t, <-blocked, connect.CodeInternal, "error writing to")
 		})
 	}
+}
+
+// awaitTurn waits until nobody writes to a process (1), or somebody does (0).
+func (r *rig) awaitTurn(t *testing.T, pid uint32, free int) {
+	t.Helper()
+	p, err := r.service.table.find(byPID(pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if len(p.stdin.turn) == free {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the input does not become %d", free)
 }
 
 func TestStreamInput(t *testing.T) {
@@ -195,6 +212,9 @@ func TestTerminalHeld(t *testing.T) {
 	rig := newRig(t, 0)
 	s := rig.start(t.Context(), t, shell(`trap "" HUP; sleep 30 & echo ready; wait`, withPTY(80, 24)))
 	s.shows("ready")
+	if err := rig.resize(t.Context(), s.pid, 10, 10); err != nil {
+		t.Fatal(err)
+	}
 	begin := time.Now()
 	if err := rig.kill(t.Context(), s.pid, process.Signal_SIGNAL_SIGKILL); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,6 @@ import (
 	"syscall"
 
 	"connectrpc.com/connect"
-	"github.com/creack/pty"
-	"golang.org/x/sys/unix"
 
 	"github.com/hermesbox/hermesbox/scripts/standin/envd/account"
 	"github.com/hermesbox/hermesbox/scripts/standin/envd/spec/process"
@@ -97,41 +95,6 @@ func (r *running) start(msg *process.StartRequest) error {
 		return r.startTerminal(msg.GetPty().GetSize())
 	}
 	return r.startPipes(msg.Stdin == nil || msg.GetStdin())
-}
-
-func (r *running) startTerminal(size *process.PTY_Size) error {
-	master, slave, err := pty.Open()
-	if err != nil {
-		return err
-	}
-	defer closeAll([]*os.File{slave})
-	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = slave, slave, slave
-	r.cmd.SysProcAttr.Setsid, r.cmd.SysProcAttr.Setctty = true, true
-	if err = errors.Join(unblock(master), pty.Setsize(master, winsize(size))); err == nil {
-		err = r.cmd.Start()
-	}
-	if err != nil {
-		closeAll([]*os.File{master})
-		return err
-	}
-	r.tty, r.stdin = master, newInput(master, "tty")
-	r.sources = []source{{master, terminal}}
-	return nil
-}
-
-// unblock makes deadlines work: the pty package leaves the master in blocking mode.
-func unblock(tty *os.File) error {
-	conn, err := tty.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("opening terminal: %w", err)
-	}
-	if outer := conn.Control(func(fd uintptr) { err = unix.SetNonblock(int(fd), true) }); outer != nil {
-		err = outer
-	}
-	if err != nil {
-		return fmt.Errorf("opening terminal: %w", err)
-	}
-	return nil
 }
 
 // startPipes gives the process pipes of our own: with those of os/exec, Wait would wait for their

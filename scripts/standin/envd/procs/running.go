@@ -7,8 +7,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/creack/pty"
-
 	"github.com/hermesbox/hermesbox/scripts/standin/envd/spec/process"
 )
 
@@ -103,15 +101,4 @@ func (r *running) signal(s syscall.Signal) error {
 		return err
 	}
 	return nil
-}
-
-func (r *running) resize(size *process.PTY_Size) error {
-	if r.tty == nil {
-		return errResize
-	}
-	return pty.Setsize(r.tty, winsize(size))
-}
-
-func winsize(size *process.PTY_Size) *pty.Winsize {
-	return &pty.Winsize{Cols: uint16(size.GetCols()), Rows: uint16(size.GetRows())}
 }

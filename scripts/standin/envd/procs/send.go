@@ -92,7 +92,11 @@ func (s *Service) CloseStdin(ctx context.Context, req *connect.Request[process.C
 		return nil, connect.NewError(connect.CodeUnknown, errCloseTTY)
 	}
 	if r.stdin != nil {
-		if err := r.stdin.close(ctx); err != nil {
+		err := r.stdin.close(ctx)
+		if err != nil && ctx.Err() != nil {
+			return nil, contextError(ctx)
+		}
+		if err != nil {
 			return nil, connect.NewError(connect.CodeUnknown, fmt.Errorf("error closing stdin: %w", err))
 		}
 	}
