@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	dockerimage "github.com/docker/docker/api/types/image"
 	"github.com/google/go-cmp/cmp"
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 
 	"github.com/hermesbox/hermesbox/internal/check"
 )
@@ -132,4 +134,38 @@ func FuzzParseManifest(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLabelsAndPortsChecks(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("a", 64)
+	image := func(labels map[string]string, ports ...string) *trial {
+		config := &dockerspec.DockerOCIImageConfig{}
+		config.Labels = labels
+		config.ExposedPorts = map[string]struct{}{}
+		for _, port := range ports {
+			config.ExposedPorts[port] = struct{}{}
+		}
+		return &trial{image: dockerimage.InspectResponse{Config: config}}
+	}
+	both := map[string]string{LabelContext: digest, LabelRecipe: digest}
+	for name, test := range map[string]struct {
+		trial         *trial
+		labels, ports check.Status
+	}{
+		"as built":       {image(both, "9000/tcp", "49983/tcp"), check.Pass, check.Pass},
+		"no recipe":      {image(map[string]string{LabelContext: digest}, "9000/tcp"), check.Fail, check.Fail},
+		"short digest":   {image(map[string]string{LabelContext: "sha256:a", LabelRecipe: digest}, "49983/tcp", "9000/udp"), check.Fail, check.Fail},
+		"nothing at all": {&trial{}, check.Fail, check.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.trial.labels(t.Context()); got.Status != test.labels {
+				t.Errorf("labels: %s: %s", got.Status, got.Evidence)
+			}
+			if got := test.trial.ports(t.Context()); got.Status != test.ports {
+				t.Errorf("ports: %s: %s", got.Status, got.Evidence)
+			}
+		})
+	}
 }
