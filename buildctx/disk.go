@@ -16,8 +16,8 @@ import (
 
 // disk is a source directory: what its open directories share.
 type disk struct {
-	hashers *hashers
-	sink    *sink // nil where no tar is written on the way
+	do   func(hashJob) // has files hashed
+	sink *sink         // nil where no tar is written on the way
 
 	mu      sync.Mutex
 	changed []changedDir
@@ -169,7 +169,7 @@ func (d *diskDir) flush() {
 		return
 	}
 	d.users.Add(1)
-	d.disk.hashers.jobs <- hashJob{d, d.batch}
+	d.disk.do(hashJob{d, d.batch})
 	d.batch = nil
 }
 

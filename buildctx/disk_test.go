@@ -27,7 +27,8 @@ func step(t *testing.T, ignore string, change func(root string) error) error {
 		t.Fatal(err)
 	}
 	w := &walker{rules: r, nodes: &store{}, folds: newFolder()}
-	src := &disk{hashers: startHashers(t.Context(), &w.problems)}
+	pool := startHashers(t.Context(), &w.problems)
+	src := &disk{do: func(j hashJob) { pool.do(t.Context(), j) }}
 	top, err := src.open(unix.AT_FDCWD, root, "")
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func step(t *testing.T, ignore string, change func(root string) error) error {
 	changing := &changingDir{diskDir: top, change: func() error { return change(root) }}
 	err = w.dir(t.Context(), changing, place{node: -1})
 	top.close()
-	src.hashers.wait()
+	pool.wait()
 	if err := errors.Join(err, w.checkChanged(src.changed, root)); err != nil {
 		t.Fatal(err)
 	}

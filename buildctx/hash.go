@@ -17,6 +17,10 @@ const (
 	// hashBatch is how many files of a directory go to a worker at once: enough to make handing over cheap, few enough
 	// to keep all workers busy.
 	hashBatch = 32
+	// jobsPerProc bounds the queue, and with it how many directories are open at once.
+	jobsPerProc = 16
+	// shareSize is the size from which one file is work enough for a worker.
+	shareSize = 4 << 20
 	// sparseLimit is the size from which holes are worth a warning.
 	sparseLimit = 64 << 20
 )
@@ -38,10 +42,13 @@ type hashFile struct {
 	item *streamItem // where the file is also written, else nil
 }
 
-// hashers reads and hashes files beside the walk.
+// hashers reads and hashes files beside the walk, and in it: where the queue is full the walk does a job itself, which
+// costs less than to sleep until there is room.
 type hashers struct {
 	jobs     chan hashJob
-	done     sync.WaitGroup
+	pending  sync.WaitGroup // jobs that are queued or being done
+	workers  sync.WaitGroup
+	walks    *hasher // that of the walk
 	links    hardLinks
 	attrs    attributes
 	problems *problems
@@ -51,11 +58,12 @@ type hashers struct {
 }
 
 func startHashers(ctx context.Context, p *problems) *hashers {
-	workers := runtime.GOMAXPROCS(0)
-	h := &hashers{jobs: make(chan hashJob, 4*workers), problems: p}
-	for range workers {
-		h.done.Go(func() {
-			w := &hasher{pool: h, sum: sha256.New(), buf: make([]byte, readBuffer)}
+	procs := runtime.GOMAXPROCS(0)
+	h := &hashers{jobs: make(chan hashJob, jobsPerProc*procs), problems: p}
+	h.walks = newHasher(h)
+	for range max(1, procs-1) {
+		h.workers.Go(func() {
+			w := newHasher(h)
 			for j := range h.jobs {
 				w.job(ctx, j)
 			}
@@ -64,10 +72,31 @@ func startHashers(ctx context.Context, p *problems) *hashers {
 	return h
 }
 
+// do has a job done, now or later. Only the walk calls it.
+func (h *hashers) do(ctx context.Context, j hashJob) {
+	if !h.offer(j) {
+		h.pending.Add(1)
+		h.walks.job(ctx, j)
+	}
+}
+
+// offer queues a job if there is room.
+func (h *hashers) offer(j hashJob) bool {
+	h.pending.Add(1)
+	select {
+	case h.jobs <- j:
+		return true
+	default:
+		h.pending.Done()
+		return false
+	}
+}
+
 // wait ends the workers when all jobs are done.
 func (h *hashers) wait() {
+	h.pending.Wait()
 	close(h.jobs)
-	h.done.Wait()
+	h.workers.Wait()
 }
 
 func (h *hashers) warn(kind, path, detail string) {
@@ -81,11 +110,20 @@ type hasher struct {
 	pool *hashers
 	sum  hash.Hash
 	buf  []byte
+	rest *hashJob // what is left of the job at hand
+}
+
+func newHasher(pool *hashers) *hasher {
+	return &hasher{pool: pool, sum: sha256.New(), buf: make([]byte, readBuffer)}
 }
 
 func (h *hasher) job(ctx context.Context, j hashJob) {
+	defer h.pool.pending.Done()
 	defer j.dir.release()
-	for _, f := range j.files {
+	h.rest = &j
+	for len(j.files) > 0 {
+		f := j.files[0]
+		j.files = j.files[1:]
 		err := ctx.Err()
 		if err == nil {
 			err = h.twice(ctx, j.dir, f)
@@ -95,6 +133,19 @@ func (h *hasher) job(ctx context.Context, j hashJob) {
 			close(f.item.ready)
 		}
 	}
+}
+
+// share lets another worker have the rest of the job while this one is at a large file.
+func (h *hasher) share(size int64) {
+	if size < shareSize || len(h.rest.files) == 0 {
+		return
+	}
+	h.rest.dir.users.Add(1)
+	if h.pool.offer(*h.rest) {
+		h.rest.files = nil
+		return
+	}
+	h.rest.dir.users.Add(-1) // this job is a user still
 }
 
 // twice gives a file that changes a second chance before it is a problem.
@@ -126,6 +177,7 @@ func (h *hasher) file(ctx context.Context, dir int, f hashFile, path func() stri
 		return &ChangedError{Path: path(), What: "is no longer a file"}
 	}
 	f.node.size, f.node.exec = before.Size, before.Mode&0o100 != 0
+	h.share(before.Size)
 	if f.item == nil && h.pool.links.known(&before, f.node) {
 		h.odd(fd, &before, path)
 		return nil

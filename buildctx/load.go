@@ -47,19 +47,20 @@ func load(ctx context.Context, root string, rules *rules, odd []Warning, out *si
 	for _, warning := range odd {
 		w.report.warn(warning)
 	}
-	src := &disk{hashers: startHashers(ctx, &w.problems), sink: out}
+	pool := startHashers(ctx, &w.problems)
+	src := &disk{do: func(j hashJob) { pool.do(ctx, j) }, sink: out}
 	err := walkDisk(ctx, w, src, root)
-	src.hashers.wait()
+	pool.wait()
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, warning := range src.hashers.warnings {
+	for _, warning := range pool.warnings {
 		w.report.warn(warning)
 	}
-	src.hashers.attrs.report(&w.report)
+	pool.attrs.report(&w.report)
 	if err := w.checkChanged(src.changed, root); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ const (
 	// streamSmall is the size up to which a file's content is kept from hashing until it is written. A larger one is
 	// read a second time: its header, with a time made from the content, comes before the content.
 	streamSmall = 128 << 10
+	// streamBuffer is the least size of a buffer, so that most serve again for most files.
+	streamBuffer = 8 << 10
 	// streamQueue bounds how far the walk runs ahead of the writer. It must exceed hashBatch: files wait for the rest
 	// of their batch, and a full queue of waiting files would never empty.
 	streamQueue = 4 * hashBatch
@@ -48,6 +50,7 @@ func Stream(ctx context.Context, dir string, opts Options, w io.Writer) (*Tree, 
 
 // streamItem is an entry on its way to the writer.
 type streamItem struct {
+	sink    *sink
 	path    string
 	node    *node
 	target  string
@@ -62,12 +65,16 @@ type sink struct {
 	tar   *tar.Writer
 	queue chan *streamItem
 	held  []*streamItem // directories that are only carried if something in them is
+	free  chan []byte   // buffers of contents that were written
 	done  chan struct{}
 	err   error
 }
 
 func startSink(ctx context.Context, root string, w io.Writer) *sink {
-	s := &sink{root: root, tar: tar.NewWriter(w), queue: make(chan *streamItem, streamQueue), done: make(chan struct{})}
+	s := &sink{
+		root: root, tar: tar.NewWriter(w), queue: make(chan *streamItem, streamQueue),
+		free: make(chan []byte, streamQueue), done: make(chan struct{}),
+	}
 	go func() {
 		defer close(s.done)
 		buf := make([]byte, readBuffer)
@@ -78,10 +85,33 @@ func startSink(ctx context.Context, root string, w io.Writer) *sink {
 			if s.err == nil {
 				s.err = s.write(ctx, item, buf)
 			}
-			item.content = nil
+			s.recycle(item)
 		}
 	}()
 	return s
+}
+
+func (s *sink) recycle(item *streamItem) {
+	if item.content == nil {
+		return
+	}
+	select {
+	case s.free <- item.content:
+	default:
+	}
+	item.content = nil
+}
+
+// buffer returns a buffer of a length, a used one where that is large enough.
+func (s *sink) buffer(length int) []byte {
+	select {
+	case b := <-s.free:
+		if cap(b) >= length {
+			return b[:length]
+		}
+	default:
+	}
+	return make([]byte, max(length, streamBuffer))[:length]
 }
 
 // wait returns the first error of writing, after everything is written.
@@ -101,7 +131,7 @@ func (s *sink) push(item *streamItem) {
 
 // file queues a file that a worker will fill in.
 func (s *sink) file(path string, n *node) *streamItem {
-	item := &streamItem{path: path, node: n, ready: make(chan struct{})}
+	item := &streamItem{sink: s, path: path, node: n, ready: make(chan struct{})}
 	s.push(item)
 	return item
 }
@@ -145,7 +175,7 @@ func (s *sink) write(ctx context.Context, item *streamItem, buf []byte) error {
 
 // take reads a small file whole, keeps it for the writer and hashes it.
 func (h *hasher) take(fd int, item *streamItem, size int64, path func() string) error {
-	buf := make([]byte, size+1)
+	buf := item.sink.buffer(int(size) + 1)
 	total := 0
 	for total < len(buf) {
 		n, err := read(fd, buf[total:])
