@@ -10,18 +10,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// syncTrees makes dest what src is, as a BuildKit client and its daemon do it: in one process, over a stream that
-// carries encoded packets as gRPC would.
+// syncTrees makes dest what src is less its litter, as a BuildKit client and its daemon do it: in one process, over a
+// stream that carries encoded packets as gRPC would. The patterns are those that an ignore file needs for the tree that
+// ours and tar make.
 func syncTrees(ctx context.Context, src, dest string) error {
 	tree, err := fsutil.NewFS(src)
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", src, err)
 	}
+	clean, err := fsutil.NewFilterFS(tree, &fsutil.FilterOpt{ExcludePatterns: []string{"**/._*", "**/.DS_Store"}})
+	if err != nil {
+		return fmt.Errorf("filtering %s: %w", src, err)
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	up, down := make(chan []byte, 64), make(chan []byte, 64)
 	group.Go(func() error {
 		defer close(up)
-		return fsutil.Send(ctx, &packets{ctx.Done(), func() context.Context { return ctx }, up, down}, tree, nil)
+		return fsutil.Send(ctx, &packets{ctx.Done(), func() context.Context { return ctx }, up, down}, clean, nil)
 	})
 	group.Go(func() error {
 		return fsutil.Receive(ctx, &packets{ctx.Done(), func() context.Context { return ctx }, down, up}, dest, fsutil.ReceiveOpt{})

@@ -1,8 +1,6 @@
 package buildctx
 
 import (
-	"archive/tar"
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -31,16 +29,13 @@ func Stream(ctx context.Context, dir string, opts Options, w io.Writer) (*Tree, 
 	if err != nil {
 		return nil, err
 	}
-	out := bufio.NewWriterSize(w, readBuffer)
-	s := startSink(ctx, root, out)
+	s := startSink(ctx, root, w)
 	tree, err := load(ctx, root, rules, odd, s)
 	if failed := s.wait(); err == nil && failed != nil {
 		err = fmt.Errorf("writing tar: %w", failed)
 	}
 	if err == nil {
-		if err = s.tar.Close(); err == nil {
-			err = out.Flush()
-		}
+		err = s.tar.close()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("streaming %s: %w", dir, err)
@@ -62,7 +57,7 @@ type streamItem struct {
 // sink writes entries in the order of the walk while workers fill in the files.
 type sink struct {
 	root  string
-	tar   *tar.Writer
+	tar   *tarWriter
 	queue chan *streamItem
 	held  []*streamItem // directories that are only carried if something in them is
 	free  chan []byte   // buffers of contents that were written
@@ -72,18 +67,17 @@ type sink struct {
 
 func startSink(ctx context.Context, root string, w io.Writer) *sink {
 	s := &sink{
-		root: root, tar: tar.NewWriter(w), queue: make(chan *streamItem, streamQueue),
+		root: root, tar: newTarWriter(w), queue: make(chan *streamItem, streamQueue),
 		free: make(chan []byte, streamQueue), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(s.done)
-		buf := make([]byte, readBuffer)
 		for item := range s.queue {
 			if item.ready != nil {
 				<-item.ready
 			}
 			if s.err == nil {
-				s.err = s.write(ctx, item, buf)
+				s.err = s.write(ctx, item)
 			}
 			s.recycle(item)
 		}
@@ -152,25 +146,22 @@ func (s *sink) dir(path string, n *node, hold bool) {
 // drop forgets a directory in which nothing was carried.
 func (s *sink) drop() { s.held = s.held[:len(s.held)-1] }
 
-func (s *sink) write(ctx context.Context, item *streamItem, buf []byte) error {
+func (s *sink) write(ctx context.Context, item *streamItem) error {
 	if item.failed {
 		return fmt.Errorf("%q could not be read", item.path)
 	}
-	if err := s.tar.WriteHeader(header(newEntry(item.node, item.path, item.target))); err != nil {
-		return fmt.Errorf("%q: %w", item.path, err)
-	}
-	switch {
-	case item.node.kind != File || item.node.size == 0:
-		return nil
-	case item.content != nil:
-		_, err := s.tar.Write(item.content)
+	e := newEntry(item.node, item.path, item.target)
+	if err := s.tar.header(e); err != nil || e.Size == 0 {
 		return err
+	}
+	if item.content != nil {
+		return s.tar.content(item.content)
 	}
 	f, err := openVerified(s.root, item.path, item.node)
 	if err != nil {
 		return err
 	}
-	return copyMember(ctx, s.tar, f, buf)
+	return s.tar.copy(ctx, f, e.Size)
 }
 
 // take reads a small file whole, keeps it for the writer and hashes it.

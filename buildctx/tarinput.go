@@ -17,9 +17,6 @@ var ErrNotTar = errors.New("the input is no tar")
 // ErrTruncated says that a tar ends before its end marker.
 var ErrTruncated = errors.New("the tar is cut short")
 
-// block is the unit of a tar.
-const block = 512
-
 // tarInput reads a tar from a stream, undoes gzip, and knows whether the end was reached.
 type tarInput struct {
 	*tar.Reader
