@@ -112,8 +112,8 @@ input), sends it to the builder and prints the image ID.`,
 	return cmd
 }
 
-// runBuild is the whole of build: what is asked for is checked before the
-// source is read, and the Engine is reached before the source is hashed.
+// runBuild is the whole of build. What is asked for is checked before the source
+// is read, and the source before the Engine is reached.
 func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts buildOptions) (err error) {
 	set, err := opts.overrides(app.getenv)
 	if err != nil {
@@ -127,23 +127,15 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	if err != nil {
 		return err
 	}
-	src := source(args, loaded.Config)
-	app.note("building %s for %s from %s", spec.Tags[0], spec.Platform, src)
+	if err := readSource(ctx, app, &spec, args, loaded.Config, opts); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, spec.Tree.Close()) }()
 	engine, err := connect(ctx, app, loaded.Config.Image.Builder)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	tree, err := app.loadTree(ctx, src, loaded.Config, opts.metadataFile, opts.iidFile)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, tree.Close()) }()
-	app.sayTree(tree)
-	spec.Tree = tree
-	if spec.Origin, err = image.ReadOrigin(ctx, tree, spec.Epoch); err != nil {
-		return err
-	}
 	if err := resolveBase(ctx, app, engine, &spec, loaded, opts); err != nil {
 		return err
 	}
@@ -155,15 +147,39 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	return printImage(app, out, img, opts)
 }
 
+// readSource fills in the tree, which the caller closes, and what it says of itself.
+func readSource(ctx context.Context, app *app, spec *image.Spec, args []string, cfg config.Config, opts buildOptions) error {
+	src := source(args, cfg)
+	app.note("building %s for %s from %s", spec.Tags[0], spec.Platform, sourceLabel(src))
+	tree, err := app.loadTree(ctx, src, cfg, opts.metadataFile, opts.iidFile)
+	if err != nil {
+		return err
+	}
+	app.sayTree(tree)
+	spec.Tree = tree
+	if spec.Origin, err = image.ReadOrigin(ctx, tree, spec.Epoch); err != nil {
+		return errors.Join(err, tree.Close())
+	}
+	if spec.Origin.Modified {
+		app.warn("%s has changes that are in no commit; the label %s names HEAD", src, image.LabelRevision)
+	}
+	return nil
+}
+
 // connect opens the Engine that builds.
 func connect(ctx context.Context, app *app, builder string) (*image.Engine, error) {
-	switch {
-	case builder == "docker":
-		return image.Connect(ctx, "", app.getenv)
-	case strings.HasPrefix(builder, "ssh://"):
-		return image.Connect(ctx, builder, app.getenv)
+	if err := checkBuilder(builder); err != nil {
+		return nil, err
 	}
-	return nil, usagef("builder %q: a bare buildkitd keeps no images", builder).withHint("use --builder docker, or ssh://host for the Engine of another machine")
+	return image.Connect(ctx, strings.TrimPrefix(builder, "docker"), app.getenv)
+}
+
+// checkBuilder refuses a builder that keeps no images.
+func checkBuilder(builder string) error {
+	if builder == "docker" || strings.HasPrefix(builder, "ssh://") {
+		return nil
+	}
+	return usagef("builder %q: a bare buildkitd keeps no images", builder).withHint("use --builder docker, or ssh://host for the Engine of another machine")
 }
 
 // buildSpec turns flags and configuration into what is wanted, without a look at the source.
@@ -175,12 +191,22 @@ func buildSpec(app *app, cfg config.Config, opts buildOptions) (image.Spec, erro
 	if len(spec.Tags) == 0 {
 		spec.Tags = []string{cfg.Image.Name}
 	}
-	var err error
+	err := checkBuilder(cfg.Image.Builder)
+	if err != nil {
+		return spec, err
+	}
 	if spec.Platform, err = image.ParsePlatform(cfg.Image.Platform); err != nil {
 		return spec, err
 	}
 	if spec.Dockerfile, err = image.LoadDockerfile(cfg.Image.Dockerfile); err != nil {
 		return spec, err
+	}
+	if opts.base != "" && !spec.Dockerfile.HasBase {
+		return spec, usagef("--base %s: %s has no ARG BASE before its first FROM", opts.base, dockerfileLabel(spec.Dockerfile)).
+			withHint("add ARG BASE and FROM ${BASE}, or leave --base away")
+	}
+	if !spec.Dockerfile.HasManifest {
+		app.warn("%s does not copy .hermesbox/manifest: hermesbox cannot verify the source in this image", dockerfileLabel(spec.Dockerfile))
 	}
 	if err := spec.Check(); err != nil {
 		return spec, err
@@ -211,14 +237,7 @@ func buildArgs(cfg config.Image, dockerfile *image.Dockerfile) map[string]string
 
 // resolveBase fills in the base where the Dockerfile takes one.
 func resolveBase(ctx context.Context, app *app, engine *image.Engine, spec *image.Spec, loaded *config.Loaded, opts buildOptions) error {
-	if !spec.Dockerfile.HasManifest {
-		app.warn("%s does not copy .hermesbox/manifest: hermesbox cannot verify the source in this image", dockerfileLabel(spec.Dockerfile))
-	}
 	if !spec.Dockerfile.HasBase {
-		if opts.base != "" {
-			return usagef("--base %s: %s has no ARG BASE before its first FROM", opts.base, dockerfileLabel(spec.Dockerfile)).
-				withHint("add ARG BASE and FROM ${BASE}, or leave --base away")
-		}
 		return nil
 	}
 	lock, err := image.ReadLock(filepath.Join(projectDir(loaded), image.LockName))

@@ -2,7 +2,10 @@ package cmd_test
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +33,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: conditions,
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"rc": exitCode},
 	})
 }
 
@@ -40,4 +44,22 @@ func conditions(cond string) (bool, error) {
 		return os.Getuid() == 0, nil
 	}
 	return false, nil
+}
+
+// exitCode is the script command "rc N PROGRAM ARGS…": it wants that exit code.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: rc N program args...")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("running %q: %v", args[1:], err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("%q: exit code %d, want %s", args[1:], got, args[0])
+	}
 }
