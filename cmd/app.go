@@ -109,9 +109,9 @@ func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.err, "hermesbox: warning: %s\n", fmt.Sprintf(format, args...))
 }
 
-// note prints a line about what was done to standard error.
+// note prints a line about what was done to standard error, unless that is to be quiet or JSON.
 func (a *app) note(format string, args ...any) {
-	if a.progress == "quiet" {
+	if a.progress == "quiet" || a.progress == "rawjson" {
 		return
 	}
 	fmt.Fprintf(a.err, "hermesbox: %s\n", fmt.Sprintf(format, args...))
