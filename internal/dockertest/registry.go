@@ -1,0 +1,61 @@
+package dockertest
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Registry starts Debian's docker-registry on a loopback port and returns its
+// address, host:port. It speaks plain HTTP, keeps its data in a directory of
+// the test and ends with the test. Where the program is not installed the test
+// is Missing "registry".
+func Registry(t testing.TB) string {
+	t.Helper()
+	program, err := exec.LookPath("docker-registry")
+	if err != nil {
+		Missing(t, "registry", err)
+	}
+	dir := t.TempDir()
+	address := freeAddress(t)
+	config := filepath.Join(dir, "config.yml")
+	text := "version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: " + dir + "/data}, delete: {enabled: true}}\nhttp: {addr: " + address + "}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "serve", config)
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", program, err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Errorf("ending the registry: %v", err)
+		}
+		_ = cmd.Wait() // it ends by the signal
+	})
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if res, err := http.Get("http://" + address + "/v2/"); err == nil {
+			_ = res.Body.Close() // only the answer matters
+			return address
+		}
+	}
+	t.Fatal("the registry does not answer")
+	return ""
+}
+
+// freeAddress is a loopback address that nothing listens on.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
