@@ -165,6 +165,9 @@ func TestHermesImage(t *testing.T) {
 		if again := must(t, dir, engine, args...); again != first {
 			t.Errorf("a second build after a touch printed %s, the first %s", again, first)
 		}
+		if engine.Name != dockertest.Default(t).Name {
+			return // what breaks an image is the same in every Engine
+		}
 		for name, m := range mutations {
 			t.Run(name, func(t *testing.T) { m.test(t, dir, engine, tag) })
 		}

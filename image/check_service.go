@@ -14,7 +14,7 @@ import (
 const (
 	serviceWait = 60 * time.Second
 	webUIWait   = 120 * time.Second
-	pollPause   = 500 * time.Millisecond
+	pollPause   = time.Second
 	launcherLog = "/tmp/hermesbox-launcher.log"
 )
 
@@ -119,13 +119,19 @@ umask 077; setsid hermes-studio </dev/null >` + launcherLog + ` 2>&1 & sleep 1; 
 }
 
 // ready is readiness as measured: 0.5.16 says ok only where its gateway runs;
-// 0.6 always does, and knows the agent's version once it is there.
+// 0.6 always does, and is ready with its bridge once it knows the agent's version.
 func ready(a answer) bool {
 	var health struct {
 		Status  string `json:"status"`
 		Version string `json:"version"`
+		Bridge  *struct {
+			Ready bool `json:"ready"`
+		} `json:"agent_bridge"`
 	}
-	return a.Status == 200 && json.Unmarshal([]byte(a.Body), &health) == nil && health.Status == "ok" && health.Version != ""
+	if a.Status != 200 || json.Unmarshal([]byte(a.Body), &health) != nil || health.Status != "ok" {
+		return false
+	}
+	return health.Bridge == nil || health.Bridge.Ready && health.Version != ""
 }
 
 // bakedToken is a Web UI token that the image holds before any start.

@@ -169,3 +169,23 @@ func TestLabelsAndPortsChecks(t *testing.T) {
 		})
 	}
 }
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		`{"status":"ok","gateway":"running","version":"","webui_version":"0.5.16"}`: true,
+		`{"status":"error","gateway":"stopped","version":"v0.19.0"}`:                false,
+		`{"status":"ok","version":"","agent_bridge":{"ready":true}}`:                false,
+		`{"status":"ok","version":"v0.19.0","agent_bridge":{"ready":false}}`:        false,
+		`{"status":"ok","version":"v0.19.0","agent_bridge":{"ready":true}}`:         true,
+		`<html>`: false,
+		``:       false,
+	} {
+		if got := ready(answer{Status: 200, Body: body}); got != want {
+			t.Errorf("ready(%s) = %v", body, got)
+		}
+	}
+	if ready(answer{Status: 502, Body: `{"status":"ok"}`}) {
+		t.Error("ready with status 502")
+	}
+}
