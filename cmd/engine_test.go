@@ -226,7 +226,7 @@ var mutations = map[string]mutation{
 		recipe: `RUN printf '\000\005\026\007\000\002\000\000Mac OS X        \000\002\243\243' >/opt/hermes-agent/tools/._registry.py`,
 		fails:  []string{"litter", "source", "agent-import"}, skips: map[string]string{"agent-turn": "agent-import"},
 	},
-	"a byte changed":    {recipe: "RUN printf x >>/opt/hermes-agent/utils.py", fails: []string{"source"}},
+	"a byte changed":    {recipe: "RUN printf x >>/opt/hermes-agent/LICENSE", fails: []string{"source"}},
 	"a file missing":    {recipe: "RUN rm /opt/hermes-agent/LICENSE", fails: []string{"source"}},
 	"no manifest":       {recipe: "RUN rm /usr/share/hermesbox/manifest", fails: []string{"source"}},
 	"hermes is missing": {recipe: "RUN rm /opt/hermes-agent/.venv/bin/hermes", fails: []string{"agent-version", "agent-turn", "web-ui"}, skips: map[string]string{"token": "web-ui"}},
