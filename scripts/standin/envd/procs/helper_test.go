@@ -46,7 +46,7 @@ func newRig(t *testing.T, retention time.Duration) *rig {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	transport := &http.Transport{MaxIdleConns: -1, DisableKeepAlives: true}
-	r.ProcessClient = processconnect.NewProcessClient(&http.Client{Transport: transport}, "http://"+listener.Addr().String(), connect.WithProtoJSON())
+	r.ProcessClient = processconnect.NewProcessClient(&http.Client{Transport: transport}, "http://"+listener.Addr().String())
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

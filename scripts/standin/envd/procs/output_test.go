@@ -21,7 +21,7 @@ import (
 func TestLargeOutput(t *testing.T) {
 	t.Parallel()
 	rig := newRig(t, 0)
-	s := rig.start(t.Context(), t, shell("seq 1 1000000; seq 1 1000000 >&2"))
+	s := rig.start(t.Context(), t, shell("seq 1 500000; seq 1 500000 >&2"))
 	slow := 0
 	got := s.read(func(*result) bool {
 		if slow++; slow <= 20 {
@@ -34,7 +34,7 @@ func TestLargeOutput(t *testing.T) {
 		t.Fatalf("no end: %v", rest.err)
 	}
 	var want strings.Builder
-	for i := 1; i <= 1000000; i++ {
+	for i := 1; i <= 500000; i++ {
 		fmt.Fprintln(&want, i)
 	}
 	if sum := sha256.Sum256([]byte(got.stdout.String() + rest.stdout.String())); sum != sha256.Sum256([]byte(want.String())) {
@@ -49,7 +49,7 @@ func TestLargeOutput(t *testing.T) {
 func TestListeners(t *testing.T) {
 	t.Parallel()
 	rig := newRig(t, 0)
-	first := rig.start(t.Context(), t, shell("read go; seq 1 100000", withStdin))
+	first := rig.start(t.Context(), t, shell("read go; seq 1 50000", withStdin))
 	var wg sync.WaitGroup
 	results := make([]*result, 5)
 	for i := range results {
@@ -73,10 +73,10 @@ func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	rig := newRig(t, time.Minute)
 	done := filepath.Join(t.TempDir(), "done")
-	for i := range 10 {
+	for i := range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
 		mark := fmt.Sprint(done, i)
-		s := rig.start(ctx, t, shell("seq 1 1000000; echo $? >"+mark))
+		s := rig.start(ctx, t, shell("head -c 16777216 /dev/zero; echo $? >"+mark))
 		s.read(func(r *result) bool { return r.stdout.Len() > 0 })
 		cancel()
 		end := rig.connect(t.Context(), t, byPID(s.pid)).read(func(r *result) bool { return r.end != nil })
