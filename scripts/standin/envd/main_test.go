@@ -81,7 +81,7 @@ func TestRun(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	resp, err := http.Get("http://" + address + "/health") //nolint:noctx // a test
+	resp, err := http.Get("http://" + address + "/health")
 	if err != nil || resp.StatusCode != http.StatusNoContent {
 		t.Fatalf("health: %v, %v", resp, err)
 	}
@@ -94,7 +94,7 @@ func TestRun(t *testing.T) {
 	}
 	// An open stream does not keep it from ending.
 	stream := frames(t, "http://"+address+"/filesystem.Filesystem/WatchDir", `{"path":"/"}`)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // only read
 	cancel()
 	select {
 	case err := <-done:
@@ -180,7 +180,8 @@ func FuzzEnvelope(f *testing.F) {
 // aborted tells the one panic that is meant from all others.
 func aborted(f func()) (yes bool) {
 	defer func() {
-		if r := recover(); r == http.ErrAbortHandler {
+		r := recover()
+		if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			yes = true
 		} else if r != nil {
 			panic(r)

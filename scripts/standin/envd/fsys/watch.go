@@ -99,10 +99,7 @@ func (s *Service) watch(root string, recursive, entries bool) (*watch, error) {
 	w := &watch{Watcher: inner, root: root, recursive: recursive, describe: func(string) *filesystem.EntryInfo { return nil }}
 	if entries && !s.Old {
 		w.describe = func(path string) *filesystem.EntryInfo {
-			e, err := s.entry(path)
-			if err != nil {
-				return nil // it is gone, or hidden: the event comes without
-			}
+			e, _ := s.entry(path) // what is gone has none: the event comes without
 			return e
 		}
 	}
@@ -124,7 +121,7 @@ func (w *watch) add(dir string, found func(path string)) error {
 		case err != nil && path == top:
 			return err
 		case err != nil:
-			return nil // it vanished meanwhile
+			return nil //nolint:nilerr // it vanished meanwhile
 		case path == top:
 			return w.Add(dir)
 		}

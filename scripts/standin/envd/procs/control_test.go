@@ -275,7 +275,7 @@ func TestTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
+		defer s.Close() //nolint:errcheck // only read
 		for s.Receive() {
 			t.Errorf("an event: %v", s.Msg())
 		}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -63,10 +64,10 @@ func TestUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close()
+	defer dir.Close() //nolint:errcheck // only read
 	defer func() {
-		if got := recover(); got != http.ErrAbortHandler {
-			t.Errorf("recovered %v", got)
+		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("recovered %v", err)
 		}
 	}()
 	serveGzip(httptest.NewRecorder(), "x", dir)
