@@ -43,8 +43,8 @@ func runContextTar(ctx context.Context, app *app, out io.Writer, args []string, 
 		}
 		return streamTar(ctx, app, src, loaded.Config, out)
 	}
-	return writeOutput(file, func(w io.Writer) error {
-		return streamTar(ctx, app, src, loaded.Config, w, file)
+	return writeOutput(file, func(w io.Writer, partial string) error {
+		return streamTar(ctx, app, src, loaded.Config, w, file, partial)
 	})
 }
 
@@ -92,21 +92,29 @@ func refuseTerminal(out io.Writer) error {
 	return nil
 }
 
-// writeOutput writes a file that is removed again where that fails, unless it is a device.
-func writeOutput(file string, write func(w io.Writer) error) (err error) {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+// writeOutput has a file written. One that exists is replaced only once the new
+// one is whole; what is no regular file is written to directly. A failure leaves
+// what was there before, and nothing where nothing was.
+func writeOutput(file string, write func(w io.Writer, partial string) error) error {
+	flags, target := os.O_WRONLY|os.O_CREATE|os.O_EXCL, file
+	switch info, err := os.Stat(file); {
+	case err == nil && info.Mode().IsRegular():
+		flags, target = os.O_WRONLY|os.O_CREATE|os.O_TRUNC, file+".partial"
+	case err == nil:
+		flags = os.O_WRONLY
+	}
+	f, err := os.OpenFile(target, flags, 0o644)
 	if err != nil {
 		return fmt.Errorf("creating the tar: %w", err)
 	}
-	info, err := f.Stat()
-	if err == nil {
-		err = write(f)
+	err = errors.Join(write(f, target), f.Close())
+	switch {
+	case flags == os.O_WRONLY:
+		return err
+	case err != nil:
+		return errors.Join(err, os.Remove(target))
+	case target != file:
+		return os.Rename(target, file)
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil && info != nil && info.Mode().IsRegular() {
-		err = errors.Join(err, os.Remove(file))
-	}
-	return err
+	return nil
 }

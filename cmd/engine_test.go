@@ -375,6 +375,9 @@ func TestUnreadableFile(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.stderr, `"secret"`) || !strings.Contains(got.stderr, "hint: make it readable") {
 			t.Errorf("exit code %d, want 1 and the file's name\n%s", got.code, tail(got.stderr))
 		}
+		if err := os.Chmod(filepath.Join(dir, "source", "secret"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		cmd = prepare(t, t.Context(), dir, engine, "build", "-t", tag, "-f", "Dockerfile", "source")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		if got := run(t, cmd); got.code != 1 || !strings.Contains(got.stderr, "not permitted to use the Docker Engine") {

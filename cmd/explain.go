@@ -32,6 +32,8 @@ var advices = []advice{
 	{image.ErrNoImage, exitFailed, "docker image ls lists what the Engine has; hermesbox build makes one"},
 	{image.ErrName, exitFailed, "rename it, or exclude it in .dockerignore or context.exclude"},
 	{image.ErrBuild, exitFailed, "the builder's output above names the step; --progress plain shows all of it"},
+	{buildctx.ErrNotTar, exitFailed, "give a tar, plain or gzip, as hermesbox context tar or tar -C DIR -cf - . make it"},
+	{buildctx.ErrTruncated, exitFailed, "make the tar anew; what wrote it may have stopped early"},
 	{buildctx.ErrEmpty, exitFailed, "hermesbox context check says what was left out, and by which rule"},
 }
 
@@ -79,5 +81,5 @@ func explainPath(err *buildctx.PathError) (code int, hint string) {
 	case buildctx.IsFifo, buildctx.IsDevice:
 		return exitFailed, "remove it, or exclude it in .dockerignore or context.exclude"
 	}
-	return exitFailed, ""
+	return exitFailed, "make the tar anew, with hermesbox context tar or tar -C DIR -cf - ."
 }
