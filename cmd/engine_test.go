@@ -43,7 +43,7 @@ type ran struct {
 }
 
 // prepare makes a command that runs hermesbox in dir against an Engine.
-func prepare(t *testing.T, ctx context.Context, dir string, engine dockertest.Engine, args ...string) *exec.Cmd {
+func prepare(ctx context.Context, t *testing.T, dir string, engine dockertest.Engine, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -70,7 +70,7 @@ func run(t *testing.T, cmd *exec.Cmd) ran {
 // must runs hermesbox and wants exit code 0; it returns standard output without its last line end.
 func must(t *testing.T, dir string, engine dockertest.Engine, args ...string) string {
 	t.Helper()
-	got := run(t, prepare(t, t.Context(), dir, engine, args...))
+	got := run(t, prepare(t.Context(), t, dir, engine, args...))
 	if got.code != 0 {
 		t.Fatalf("hermesbox %q: exit code %d\n%s%s", args, got.code, got.stdout, tail(got.stderr))
 	}
@@ -123,7 +123,7 @@ func buildFlags(t *testing.T) []string {
 // report runs image test and returns the checks by id.
 func report(t *testing.T, dir string, engine dockertest.Engine, ref string) map[string]check.Check {
 	t.Helper()
-	got := run(t, prepare(t, t.Context(), dir, engine, "image", "test", "--output", "json", ref))
+	got := run(t, prepare(t.Context(), t, dir, engine, "image", "test", "--output", "json", ref))
 	var read struct {
 		Image  string
 		Status check.Status
@@ -298,7 +298,7 @@ func interrupt(t *testing.T, engine dockertest.Engine, recipe, trigger string) {
 	}
 	const tag = "hermesbox-test/interrupted:latest"
 	engine.RemoveImage(t, tag)
-	cmd := prepare(t, t.Context(), dir, engine, "build", "--progress", "plain", "-t", tag, "-f", "Dockerfile", "source")
+	cmd := prepare(t.Context(), t, dir, engine, "build", "--progress", "plain", "-t", tag, "-f", "Dockerfile", "source")
 	stderr := &triggerWriter{trigger: trigger, fire: func() {
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Errorf("interrupting: %v", err)
@@ -369,7 +369,7 @@ func TestUnreadableFile(t *testing.T) {
 		}
 		const tag = "hermesbox-test/unreadable:latest"
 		engine.RemoveImage(t, tag)
-		cmd := prepare(t, t.Context(), dir, engine, "build", "-t", tag, "-f", "Dockerfile", "source")
+		cmd := prepare(t.Context(), t, dir, engine, "build", "-t", tag, "-f", "Dockerfile", "source")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, Groups: []uint32{socketGroup(t, engine)}}}
 		got := run(t, cmd)
 		if got.code != 1 || !strings.Contains(got.stderr, `"secret"`) || !strings.Contains(got.stderr, "hint: make it readable") {
@@ -378,7 +378,7 @@ func TestUnreadableFile(t *testing.T) {
 		if err := os.Chmod(filepath.Join(dir, "source", "secret"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd = prepare(t, t.Context(), dir, engine, "build", "-t", tag, "-f", "Dockerfile", "source")
+		cmd = prepare(t.Context(), t, dir, engine, "build", "-t", tag, "-f", "Dockerfile", "source")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		if got := run(t, cmd); got.code != 1 || !strings.Contains(got.stderr, "not permitted to use the Docker Engine") {
 			t.Errorf("without the socket's group: exit code %d\n%s", got.code, tail(got.stderr))

@@ -51,7 +51,7 @@ func (c *testContainer) readTree(ctx context.Context, root string, found *conten
 	members := tar.NewReader(stream)
 	for {
 		header, err := members.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return stream.Close()
 		}
 		if err == nil {

@@ -105,11 +105,11 @@ func checkPackage(content []byte) error {
 	for {
 		header, err := members.Next()
 		switch {
-		case err == io.EOF && name == "":
+		case errors.Is(err, io.EOF) && name == "":
 			return errors.New("it has no package/package.json, so it is no npm package")
-		case err == io.EOF && name != webUIName:
+		case errors.Is(err, io.EOF) && name != webUIName:
 			return fmt.Errorf("it is the npm package %q, not %q", name, webUIName)
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("reading tar: %w", err)

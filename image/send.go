@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -74,9 +75,9 @@ func (s *sentFS) Walk(ctx context.Context, _ string, fn fs.WalkDirFunc) error {
 			continue
 		}
 		switch err := visit(ctx, stat, fn); {
-		case err == fs.SkipAll:
+		case errors.Is(err, fs.SkipAll):
 			return nil
-		case err == fs.SkipDir && stat.IsDir():
+		case errors.Is(err, fs.SkipDir) && stat.IsDir():
 			skipped = stat.Path + "/"
 		case err != nil:
 			return err
@@ -195,7 +196,7 @@ type guardedReader struct {
 
 func (r *guardedReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		r.fs.keep(err)
 	}
 	return n, err

@@ -1,8 +1,8 @@
 package dockertest
 
 import (
+	"context"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +28,7 @@ func Registry(t testing.TB) string {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "serve", config)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "serve", config)
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", program, err)
 	}
@@ -39,8 +39,8 @@ func Registry(t testing.TB) string {
 		_ = cmd.Wait() // it ends by the signal
 	})
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if res, err := http.Get("http://" + address + "/v2/"); err == nil {
-			_ = res.Body.Close() // only the answer matters
+		if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address); err == nil {
+			_ = conn.Close() // only that it listens matters
 			return address
 		}
 	}
@@ -56,6 +56,9 @@ func freeAddress(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
 }

@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, die func()) 
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	fmt.Fprintf(errOut, "envd: stand-in, protocol %s, listening on %s\n", o.protocol, listener.Addr()) //nolint:errcheck // a log line
+	fmt.Fprintf(errOut, "envd: stand-in, protocol %s, listening on %s\n", o.protocol, listener.Addr())
 	return serve(ctx, listener, o, die)
 }
 

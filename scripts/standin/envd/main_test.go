@@ -94,7 +94,7 @@ func TestRun(t *testing.T) {
 	}
 	// An open stream does not keep it from ending.
 	stream := frames(t, "http://"+address+"/filesystem.Filesystem/WatchDir", `{"path":"/"}`)
-	defer stream.Close() //nolint:errcheck // only read
+	defer stream.Close()
 	cancel()
 	select {
 	case err := <-done:

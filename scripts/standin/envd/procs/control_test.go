@@ -275,7 +275,7 @@ func TestTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close() //nolint:errcheck // only read
+		defer s.Close()
 		for s.Receive() {
 			t.Errorf("an event: %v", s.Msg())
 		}
@@ -313,5 +313,23 @@ func TestKeepaliveKills(t *testing.T) {
 		rig := newRig(t, 0)
 		rig.start(t.Context(), t, shell("sleep 60"), "Keepalive-Ping-Interval", interval)
 		<-rig.died
+	}
+}
+
+// TestTimeoutIsNoEnd: the process dies when its time is over; that is never reported as its end.
+func TestTimeoutIsNoEnd(t *testing.T) {
+	t.Parallel()
+	rig := newRig(t, 0)
+	for range 100 {
+		s, err := rig.Start(t.Context(), withHeader(shell("exec sleep 60"), "Connect-Timeout-Ms", "20"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s.Receive() {
+			if s.Msg().GetEvent().GetEnd() != nil {
+				t.Fatalf("an end: %v", s.Msg())
+			}
+		}
+		wantError(t, s.Err(), connect.CodeDeadlineExceeded, "")
 	}
 }

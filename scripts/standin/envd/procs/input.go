@@ -57,8 +57,11 @@ func (in *input) write(ctx context.Context, b []byte) error {
 		<-expired
 		_ = in.file.SetWriteDeadline(time.Time{}) // the next writer must not meet this one's deadline
 	}
-	if errors.Is(err, os.ErrClosed) {
+	switch {
+	case errors.Is(err, os.ErrClosed):
 		return errNoStdin
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return ctx.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("error writing to %s: %w", in.name, err)

@@ -226,7 +226,7 @@ func TestConnectErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close() //nolint:errcheck // only read
+			defer s.Close()
 			if s.Receive() {
 				t.Errorf("an event: %v", s.Msg())
 			}

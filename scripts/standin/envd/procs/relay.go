@@ -57,13 +57,20 @@ func next(ctx context.Context, l *listener, silence <-chan time.Time) (*process.
 	select {
 	case <-ctx.Done():
 	case e := <-l.events:
-		if ctx.Err() == nil {
+		if !expired(ctx) {
 			return e, nil
 		}
+		<-ctx.Done()
 	case <-silence:
 		return &process.ProcessEvent{Event: &process.ProcessEvent_Keepalive{Keepalive: &process.ProcessEvent_KeepAlive{}}}, nil
 	}
 	return nil, contextError(ctx)
+}
+
+// expired looks at the clock too: the timer that kills the process may come before that of ctx.
+func expired(ctx context.Context) bool {
+	limit, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(limit)
 }
 
 func contextError(ctx context.Context) error {

@@ -61,7 +61,7 @@ func (s *Service) Start(ctx context.Context, req *connect.Request[process.StartR
 		return stream.Send(&process.StartResponse{Event: e})
 	})
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		r.awaitForgotten()
+		r.awaitForgotten() // it is being killed
 	}
 	return s.survive(err)
 }

@@ -79,7 +79,7 @@ func TestStartFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close() //nolint:errcheck // only read
+			defer s.Close()
 			if s.Receive() {
 				t.Errorf("an event: %v", s.Msg())
 			}
@@ -98,7 +98,7 @@ func TestUnknownUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // only read
+	defer s.Close()
 	if s.Receive() {
 		t.Errorf("an event: %v", s.Msg())
 	}

@@ -64,7 +64,7 @@ func TestUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close()
 	defer func() {
 		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("recovered %v", err)
