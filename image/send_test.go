@@ -23,6 +23,7 @@ import (
 type pipeStream struct {
 	ctx     context.Context
 	in, out chan []byte
+	ended   <-chan struct{} // closed when the other end is done
 	content *int64 // counts the bytes of file content received, where set
 }
 
@@ -42,22 +43,35 @@ func (s *pipeStream) SendMsg(m any) error {
 }
 
 func (s *pipeStream) RecvMsg(m any) error {
+	wire, err := s.next()
+	if err != nil {
+		return err
+	}
+	packet := m.(*types.Packet)
+	*packet = types.Packet{}
+	if err := packet.UnmarshalVT(wire); err != nil {
+		return err
+	}
+	if s.content != nil {
+		*s.content += int64(len(packet.Data))
+	}
+	return nil
+}
+
+// next is the next message, io.EOF once the other end is done and all was read.
+func (s *pipeStream) next() ([]byte, error) {
 	select {
+	case wire := <-s.in:
+		return wire, nil
+	default:
+	}
+	select {
+	case wire := <-s.in:
+		return wire, nil
 	case <-s.ctx.Done():
-		return s.ctx.Err()
-	case wire, ok := <-s.in:
-		if !ok {
-			return io.EOF
-		}
-		packet := m.(*types.Packet)
-		*packet = types.Packet{}
-		if err := packet.UnmarshalVT(wire); err != nil {
-			return err
-		}
-		if s.content != nil {
-			*s.content += int64(len(packet.Data))
-		}
-		return nil
+		return nil, s.ctx.Err()
+	case <-s.ended:
+		return nil, io.EOF
 	}
 }
 
@@ -69,13 +83,14 @@ func transfer(ctx context.Context, tree *buildctx.Tree, extras []extra, dest str
 	src := newSentFS(tree, extras, cancel)
 	group, ctx := errgroup.WithContext(ctx)
 	up, down := make(chan []byte, 64), make(chan []byte, 64)
+	sendDone, receiveDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
-		defer close(up)
-		return fsutil.Send(ctx, &pipeStream{ctx: ctx, in: down, out: up}, src, nil)
+		defer close(sendDone)
+		return fsutil.Send(ctx, &pipeStream{ctx: ctx, in: down, out: up, ended: receiveDone}, src, nil)
 	})
 	group.Go(func() error {
-		defer close(down)
-		return fsutil.Receive(ctx, &pipeStream{ctx: ctx, in: up, out: down, content: &sent}, dest, fsutil.ReceiveOpt{})
+		defer close(receiveDone)
+		return fsutil.Receive(ctx, &pipeStream{ctx: ctx, in: up, out: down, ended: sendDone, content: &sent}, dest, fsutil.ReceiveOpt{})
 	})
 	err = group.Wait()
 	return sent, errors.Join(src.Err(), err)
