@@ -24,7 +24,7 @@ type pipeStream struct {
 	ctx     context.Context
 	in, out chan []byte
 	ended   <-chan struct{} // closed when the other end is done
-	content *int64 // counts the bytes of file content received, where set
+	content *int64          // counts the bytes of file content received, where set
 }
 
 func (s *pipeStream) Context() context.Context { return s.ctx }
@@ -63,14 +63,14 @@ func (s *pipeStream) next() ([]byte, error) {
 	select {
 	case wire := <-s.in:
 		return wire, nil
-	default:
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	case <-s.ended:
 	}
 	select {
 	case wire := <-s.in:
 		return wire, nil
-	case <-s.ctx.Done():
-		return nil, s.ctx.Err()
-	case <-s.ended:
+	default:
 		return nil, io.EOF
 	}
 }
