@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -107,10 +106,4 @@ func replay(t *testing.T, r recorded) *httptest.Server {
 	}))
 	t.Cleanup(server.Close)
 	return server
-}
-
-// route is a request without its ids and query, for tables.
-func (r request) route() string {
-	path, _, _ := strings.Cut(r.Path, "?")
-	return r.Method + " " + path
 }

@@ -56,7 +56,8 @@ func (c *Client) GetSandbox(ctx context.Context, id string) (Sandbox, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, c.apiCall(ctx, call{method: http.MethodGet, path: "/sandboxes/" + path, budget: quick}, &out)
+	err = c.apiCall(ctx, call{method: http.MethodGet, path: "/sandboxes/" + path, budget: quick}, &out)
+	return out, err
 }
 
 // listLimit asks for everything: paging is accepted and ignored, and filters
@@ -72,7 +73,10 @@ func (c *Client) ListSandboxes(ctx context.Context, metadata map[string]string) 
 	}
 	var all []Sandbox
 	err := c.apiCall(ctx, call{method: http.MethodGet, path: "/v2/sandboxes", query: query, budget: quick}, &all)
-	return slices.DeleteFunc(all, func(s Sandbox) bool { return !has(s.Metadata, metadata) }), err
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(s Sandbox) bool { return !has(s.Metadata, metadata) }), nil
 }
 
 // filter is k=v&k2=v2, each part escaped once.
@@ -162,10 +166,11 @@ func (c *Client) wake(ctx context.Context, id, action string, timeout time.Durat
 	if err != nil {
 		return out, err
 	}
-	return out, c.apiCall(ctx, call{
+	err = c.apiCall(ctx, call{
 		method: http.MethodPost, path: "/sandboxes/" + path + action,
 		body: timeoutBody{seconds(timeout)}, budget: wake, idempotent: idempotent,
 	}, &out)
+	return out, err
 }
 
 // apiCall asks CubeAPI.

@@ -58,8 +58,11 @@ func (t *Time) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// seconds is d in whole seconds, rounded up, so that a little is not never.
+// seconds is d in whole seconds, rounded up, since 0 is at once; -1 is never.
 func seconds(d time.Duration) int {
+	if d < 0 {
+		return -1
+	}
 	return int((d + time.Second - 1) / time.Second)
 }
 
