@@ -126,7 +126,7 @@ environment() {
 	local today=$1 version bundle
 	version=$(docker --host "$local_host" version --format '{{.Server.Version}}' | cut -d . -f 1,2)
 	echo "export HERMESBOX_TEST_ENGINES='$version=$local_host today=$today'"
-	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,hermes,sshd,registry,python,node,root'"
+	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,hermes,sshd,registry,python,node,root,disk'"
 	echo "export HERMESBOX_TEST_HERMES_SOURCE='$("$here/hermes-source.sh")'"
 	"$here/standin/webui/make-package.sh" "$root/.cache/web-ui-standin.tgz"
 	echo "export HERMESBOX_TEST_WEB_UI='$root/.cache/web-ui-standin.tgz'"
