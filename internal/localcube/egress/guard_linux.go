@@ -1,0 +1,63 @@
+package egress
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+)
+
+// mark is what a sandbox's table puts on packets that pass; the guard takes it off.
+const mark = 0x68626f78
+
+// guardPrefix is no prefix of a sandbox's table.
+const guardPrefix = "hermesbox.guard-"
+
+// Guard closes the bridge of that name, in the namespace at path host, to
+// every sandbox on it that has no rules: nothing gets from the bridge to the
+// host or beyond but what a sandbox's rules let pass. Call it before the first
+// sandbox starts, then none has a moment of freedom before its Apply. It is for
+// a bridge of the sandboxes' own; calling it twice is the same as once.
+func Guard(ctx context.Context, host, bridge string) (release func(context.Context) error, err error) {
+	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,15}$`).MatchString(bridge) {
+		return nil, fmt.Errorf("guarding a bridge: %q is no name of an interface", bridge)
+	}
+	c, err := at(ctx, host)
+	if err != nil {
+		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
+	}
+	defer c.close()
+	guard(c.Conn, bridge)
+	if err := c.Flush(); err != nil {
+		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
+	}
+	return func(ctx context.Context) error { return removeTable(ctx, host, guardPrefix+bridge) }, nil
+}
+
+func guard(c *nftables.Conn, bridge string) {
+	t := &nftables.Table{Name: guardPrefix + bridge, Family: nftables.TableFamilyNetdev}
+	c.AddTable(t)
+	c.DelTable(t)
+	c.AddTable(t)
+	policy := nftables.ChainPolicyDrop
+	chain := c.AddChain(&nftables.Chain{
+		Table: t, Name: "ingress", Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookIngress,
+		Priority: nftables.ChainPriorityFilter, Device: bridge, Policy: &policy,
+	})
+	c.AddRule(&nftables.Rule{Table: t, Chain: chain, Exprs: rule(marked(), unmark(), accept())})
+}
+
+func marked() exprs {
+	return rule(exprs{&expr.Meta{Key: expr.MetaKeyMARK, Register: reg}}, equal(binary.NativeEndian.AppendUint32(nil, mark)...))
+}
+
+// unmark leaves the host's own rules nothing to wonder about.
+func unmark() exprs {
+	return exprs{
+		&expr.Immediate{Register: reg, Data: make([]byte, 4)},
+		&expr.Meta{Key: expr.MetaKeyMARK, Register: reg, SourceRegister: true},
+	}
+}

@@ -1,0 +1,220 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The world of these tests: a host with the bridge br0 of the sandboxes, and
+// behind it an outside with a LAN, another LAN and the public internet. What
+// is none of these is a black hole.
+const (
+	lan      = "10.10.0.5"
+	otherLAN = "192.168.77.5"
+	public   = "203.0.113.5"
+	gateway  = "172.31.0.1"
+)
+
+func everywhere() []string { return []string{lan, otherLAN, public} }
+
+type world struct {
+	host, outside space
+	sandboxes     int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{host: newSpace(t), outside: newSpace(t)}
+	w.host.ip(t, `
+		link add br0 address 02:00:00:00:00:01 type bridge
+		addr add 172.31.0.1/16 dev br0
+		link set br0 up
+		link add out0 type veth peer name in0`)
+	w.host.move(t, "in0", w.outside)
+	w.host.ip(t, `
+		addr add 198.18.0.1/30 dev out0
+		link set out0 up
+		route add 10.10.0.0/16 via 198.18.0.2
+		route add 192.168.77.0/24 via 198.18.0.2
+		route add 203.0.113.0/24 via 198.18.0.2
+		route add blackhole default`)
+	w.host.sysctl(t, "ipv4/ip_forward", "1")
+	w.outside.ip(t, `
+		addr add 198.18.0.2/30 dev in0
+		link set in0 up
+		addr add 10.10.0.5/32 dev lo
+		addr add 192.168.77.5/32 dev lo
+		addr add 203.0.113.5/32 dev lo
+		route add 172.31.0.0/16 via 198.18.0.1
+		route add blackhole default`)
+	for _, addr := range everywhere() {
+		echo(t, w.outside, addr)
+	}
+	echo(t, w.host, gateway)
+	return w
+}
+
+// sandbox joins a namespace to the bridge, as an Engine does.
+func (w *world) sandbox(t *testing.T) (space, Target) {
+	t.Helper()
+	w.sandboxes++
+	n := w.sandboxes
+	s := newSpace(t)
+	w.host.ip(t, fmt.Sprintf("link add box%d type veth peer name eth0 address 02:00:00:00:01:%02x", n, n))
+	w.host.move(t, "eth0", s)
+	w.host.ip(t, fmt.Sprintf("link set box%d master br0 up", n))
+	s.ip(t, fmt.Sprintf("addr add 172.31.1.%d/16 dev eth0\nlink set eth0 up\nroute add default via 172.31.0.1", n))
+	return s, Target{
+		ID: fmt.Sprintf("box-%d", n), NetNS: s.path(), Host: w.host.path(),
+		Address: netip.AddrFrom4([4]byte{172, 31, 1, byte(n)}),
+		MAC:     net.HardwareAddr{2, 0, 0, 0, 1, byte(n)},
+		Network: netip.MustParsePrefix("172.31.0.1/16"),
+	}
+}
+
+// echo serves TCP and UDP on port 7 of the address until the test ends.
+func echo(t *testing.T, s space, addr string) {
+	t.Helper()
+	s.do(t, func() error {
+		listener, err := net.Listen("tcp", addr+":7")
+		if err != nil {
+			return err
+		}
+		packets, err := net.ListenPacket("udp", addr+":7")
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() {
+			if err := errors.Join(listener.Close(), packets.Close()); err != nil {
+				t.Errorf("closing listeners on %s: %v", addr, err)
+			}
+		})
+		go accept4ever(listener)
+		go answer(packets)
+		return nil
+	})
+}
+
+func accept4ever(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return // closed
+		}
+		go func() {
+			defer c.Close()
+			buffer := make([]byte, 1<<16)
+			for {
+				n, err := c.Read(buffer)
+				if _, werr := c.Write(buffer[:n]); err != nil || werr != nil {
+					return
+				}
+			}
+		}()
+	}
+}
+
+func answer(p net.PacketConn) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, from, err := p.ReadFrom(buffer)
+		if err != nil {
+			return // closed
+		}
+		_, _ = p.WriteTo(buffer[:n], from) // who is gone needs no answer
+	}
+}
+
+// patience is how long an answer may take; a denied one is waited for in vain.
+const patience = 300 * time.Millisecond
+
+// reach sends over the network ("tcp", "udp" or "ip4:icmp") and wants it back.
+func reach(s space, network, addr string, payload []byte) error {
+	return s.try(func() error {
+		if network != "ip4:icmp" {
+			addr = net.JoinHostPort(addr, "7")
+		}
+		c, err := net.DialTimeout(network, addr, patience)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return exchange(c, payload)
+	})
+}
+
+func exchange(c net.Conn, payload []byte) error {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err := c.Write(payload); err != nil {
+		return err
+	}
+	_, err := c.Read(make([]byte, 1<<16))
+	return err
+}
+
+// ping is an ICMP echo request.
+func ping() []byte {
+	message := []byte{8, 0, 0, 0, 0x12, 0x34, 0, 1}
+	sum := checksum(message)
+	message[2], message[3] = byte(sum>>8), byte(sum)
+	return message
+}
+
+func checksum(b []byte) uint16 {
+	var sum uint32
+	for i := 0; i+1 < len(b); i += 2 {
+		sum += uint32(b[i])<<8 | uint32(b[i+1])
+	}
+	for sum>>16 != 0 {
+		sum = sum&0xffff + sum>>16
+	}
+	return ^uint16(sum)
+}
+
+// expect tries TCP, UDP and ICMP to addr and wants all to pass or none.
+func expect(t *testing.T, s space, addr string, want Verdict) {
+	t.Helper()
+	for network, payload := range map[string][]byte{"tcp": []byte("hello"), "udp": []byte("hello"), "ip4:icmp": ping()} {
+		err := reach(s, network, addr, payload)
+		switch {
+		case want == Pass && err != nil:
+			t.Errorf("%s to %s: %v, but it is allowed", network, addr, err)
+		case want == Drop && err == nil:
+			t.Errorf("%s to %s passed, but it is denied", network, addr)
+		case want == Drop && network == "tcp" && !errors.Is(err, syscall.ECONNREFUSED):
+			t.Errorf("%s to %s: %v, want it refused", network, addr, err)
+		case want == Drop && network != "tcp" && !errors.Is(err, os.ErrDeadlineExceeded):
+			t.Errorf("%s to %s: %v, want silence", network, addr, err)
+		}
+	}
+}
+
+// prefixes reads networks separated by blanks.
+func prefixes(text string) []netip.Prefix {
+	return parse(strings.Fields(text)...)
+}
+
+// mustApply applies and releases at the end.
+func mustApply(t *testing.T, target Target, r Rules) {
+	t.Helper()
+	if _, err := Apply(t.Context(), target, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func addrs(texts ...string) []netip.Addr {
+	list := make([]netip.Addr, len(texts))
+	for i, text := range texts {
+		list[i] = netip.MustParseAddr(text)
+	}
+	return list
+}
