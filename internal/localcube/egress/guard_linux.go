@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"regexp"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
+	"github.com/vishvananda/netlink"
 )
 
 // mark is what a sandbox's table puts on packets that pass; the guard takes it off.
@@ -30,11 +32,22 @@ func Guard(ctx context.Context, host, bridge string) (release func(context.Conte
 		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
 	}
 	defer c.close()
+	if err := mustExist(c.host, bridge); err != nil {
+		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
+	}
 	guard(c.Conn, bridge)
 	if err := c.Flush(); err != nil {
 		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
 	}
 	return func(ctx context.Context) error { return removeTable(ctx, host, guardPrefix+bridge) }, nil
+}
+
+// mustExist is for kernels that take hooks on devices to come (6.16 and newer).
+func mustExist(host *os.File, device string) error {
+	return withLinks(host, func(handle *netlink.Handle) error {
+		_, err := handle.LinkByName(device)
+		return err
+	})
 }
 
 func guard(c *nftables.Conn, bridge string) {

@@ -1,0 +1,67 @@
+package egress
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func (w *world) guard(t *testing.T) (release func(context.Context) error) {
+	t.Helper()
+	release, err := Guard(t.Context(), w.host.path(), "br0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, target := w.sandbox(t)
+	echo(t, s, target.Address.String())
+	expect(t, s, public, Pass)
+	w.guard(t)
+	release := w.guard(t)
+	for network, payload := range map[string][]byte{"tcp": nil, "udp": []byte("x"), "ip4:icmp": ping()} {
+		if err := reach(s, network, public, payload, patience); err == nil {
+			t.Errorf("%s passed before rules were applied", network)
+		}
+	}
+	mustApply(t, target, Rules{Internet: true})
+	expect(t, s, public, Pass)
+	expect(t, s, lan, Drop)
+	if err := reach(w.host, "tcp", target.Address.String(), []byte("hello"), enough); err != nil {
+		t.Errorf("from the host: %v", err)
+	}
+	if err := Remove(t.Context(), target.Host, target.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := reach(s, "tcp", public, nil, patience); err == nil {
+		t.Error("it passed after the rules were removed")
+	}
+	if err := release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, public, Pass)
+}
+
+func TestGuardErrors(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	for _, test := range []struct{ name, host, bridge, want string }{
+		{"no bridge", s.path(), "br0", "br0"},
+		{"no name", s.path(), "", `""`},
+		{"an unlikely name", s.path(), "a/b", `"a/b"`},
+		{"no host", "/nonexistent", "br0", "/nonexistent"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := Guard(t.Context(), test.host, test.bridge); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Guard: %v, want %q", err, test.want)
+			}
+		})
+	}
+	if left := tables(t, s); left != nil {
+		t.Errorf("left: %v", left)
+	}
+}
