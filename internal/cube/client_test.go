@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -229,13 +230,13 @@ func TestSecretsInErrors(t *testing.T) {
 	t.Parallel()
 	const password = "hunter22-registry"
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) //nolint:errcheck // then it is not echoed
+		body, _ := io.ReadAll(r.Body)
 		status, shape := 500, `{"message":%q}`
 		if strings.HasPrefix(r.URL.Path, "/cube/") {
 			status, shape = 200, `{"ret":{"ret_code":130400,"ret_msg":%q}}`
 		}
 		w.WriteHeader(status)
-		fmt.Fprintf(w, shape, fmt.Sprint(r.Header, string(body), url.QueryEscape(string(body)), base64.StdEncoding.EncodeToString(body))) //nolint:errcheck // the client then fails
+		fmt.Fprintf(w, shape, fmt.Sprint(r.Header, string(body), url.QueryEscape(string(body)), base64.StdEncoding.EncodeToString(body)))
 	})
 	_, submit := c.SubmitTemplate(t.Context(), TemplateRequest{
 		Image: "x", RegistryPassword: password, Env: []EnvVar{{"MODEL_API_KEY", "sk-env-0123456789"}, {"PLAIN", "shown-value"}},
@@ -280,6 +281,23 @@ func TestTimeout(t *testing.T) {
 	_, err = c.GetSandbox(ctx, "sb")
 	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestCodesWithoutWords: each code that Cube leaves without a text has one.
+func TestCodesWithoutWords(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]string{
+		130400: "bad parameters", 130404: "not found", 130408: "the node is unhealthy", 130409: "conflict", 130592: "too many requests",
+		130594: "CubeMaster's database failed", 130595: "the node does not answer", 130597: "no node can take it", -1: "Cube gives no reason",
+	} {
+		e := &Error{Method: "GET", URL: "http://x", Status: 200, Code: code}
+		if got, want := e.Error(), fmt.Sprintf("GET http://x: HTTP 200, code %d: %s", code, want); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if errors.Is(&Error{Status: 500}, io.EOF) {
+		t.Error("an answer is an end of file")
 	}
 }
 
@@ -401,6 +419,9 @@ func TestSecret(t *testing.T) {
 	printed := fmt.Sprintf("%v %+v %#v %s", s, s, s, s.TrafficAccessToken)
 	if strings.Contains(printed, "tok-123456") || s.TrafficAccessToken.Reveal() != "tok-123456" {
 		t.Errorf("printed is %s", printed)
+	}
+	if text, err := json.Marshal(s); err != nil || strings.Contains(string(text), "tok-123456") || !strings.Contains(string(text), `"trafficAccessToken":"***"`) {
+		t.Errorf("as JSON %s, %v", text, err)
 	}
 	if diff := gocmp.Diff("", Secret("").String()); diff != "" {
 		t.Error(diff)

@@ -68,7 +68,7 @@ func read(t testing.TB, name string) []recorded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	var all []recorded
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)

@@ -87,6 +87,6 @@ func NewTemplateID() string { return "tpl-" + hex.EncodeToString(random(12)) }
 
 func random(n int) []byte {
 	b := make([]byte, n)
-	rand.Read(b) //nolint:errcheck // never fails since Go 1.24
+	rand.Read(b) // never fails since Go 1.24
 	return b
 }

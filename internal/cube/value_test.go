@@ -82,15 +82,18 @@ func TestCreateBody(t *testing.T) {
 		{"lifecycle", NewSandbox{TemplateID: "t", OnTimeout: OnTimeoutPause, AutoResume: true}, `{"templateID":"t","lifecycle":{"onTimeout":"pause","autoResume":true}}`},
 		{"internet in snake case at the top", NewSandbox{TemplateID: "t", Network: &Network{Internet: &no}}, `{"templateID":"t","allow_internet_access":false}`},
 		{
-			"rules in camel case inside", NewSandbox{TemplateID: "t", Network: &Network{Internet: &no, Allow: []string{"10.0.0.0/8", "", "10.0.0.0/8"}, Deny: []string{"0.0.0.0/0"}}},
+			"rules in camel case inside",
+			NewSandbox{TemplateID: "t", Network: &Network{Internet: &no, Allow: []string{"10.0.0.0/8", "", "10.0.0.0/8"}, Deny: []string{"0.0.0.0/0"}}},
 			`{"templateID":"t","allow_internet_access":false,"network":{"allowOut":["10.0.0.0/8"],"denyOut":["0.0.0.0/0"]}}`,
 		},
 		{"no traffic", NewSandbox{TemplateID: "t", Network: &Network{PublicTraffic: &no, MaskRequestHost: "h"}}, `{"templateID":"t","network":{"allowPublicTraffic":false,"maskRequestHost":"h"}}`},
 		{"empty network", NewSandbox{TemplateID: "t", Network: &Network{}}, `{"templateID":"t"}`},
 		{
-			"mounts", NewSandbox{TemplateID: "t", Metadata: map[string]string{"a": "b"}, Mounts: []HostMount{{"/data/shared/x", "/x", true}}},
+			"mounts",
+			NewSandbox{TemplateID: "t", Metadata: map[string]string{"a": "b"}, Mounts: []HostMount{{"/data/shared/x", "/x", true}}},
 			`{"templateID":"t","metadata":{"a":"b","host-mount":"[{\"hostPath\":\"/data/shared/x\",\"mountPath\":\"/x\",\"readOnly\":true}]"}}`,
 		},
+		{"mounts alone", NewSandbox{TemplateID: "t", Mounts: []HostMount{{"/h", "/m", false}}}, `{"templateID":"t","metadata":{"host-mount":"[{\"hostPath\":\"/h\",\"mountPath\":\"/m\",\"readOnly\":false}]"}}`},
 		{"env and nodes", NewSandbox{TemplateID: "t", Env: map[string]string{"A": "1"}, Nodes: []string{"n"}}, `{"templateID":"t","envVars":{"A":"1"},"distributionScope":["n"]}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -400,7 +403,7 @@ func FuzzAnswers(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				res, _ := trip.RoundTrip(req) //nolint:errcheck // never fails
+				res, _ := trip.RoundTrip(req)
 				err = s.judge(res)
 				if err == nil {
 					err = s.decode(res, out)

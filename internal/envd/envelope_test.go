@@ -19,7 +19,7 @@ func framed(payloads ...string) string {
 	var out strings.Builder
 	for _, p := range payloads {
 		text, end := strings.CutPrefix(p, "end ")
-		b, _ := envelope(json.RawMessage(text)) //nolint:errcheck // valid by the caller
+		b, _ := envelope(json.RawMessage(text))
 		if end {
 			b[0] = endStream
 		}

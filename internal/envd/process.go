@@ -90,7 +90,8 @@ type Process struct {
 	cause    func() error
 }
 
-// Start starts a command. ctx bounds the start, not the command.
+// Start starts a command. ctx bounds the start, not the command; where it ends
+// in between, the command may run, unless KillOnCancel is set.
 func (c *Client) Start(ctx context.Context, cmd Command) (*Process, error) {
 	for name, value := range cmd.Env {
 		if redact.IsSecretName(name) {
@@ -214,7 +215,8 @@ func (p *Process) ended(payload []byte) error {
 	return p.client.failure(p.res, parts{code: t.Error.Code, message: t.Error.Message})
 }
 
-// Close gives the stream up. The command lives on; what it writes is lost.
+// Close gives the stream up. The command lives on; what it writes is lost, and
+// under 0.5.13 one that is just writing much may hang for good.
 func (p *Process) Close() error {
 	p.cancel(errors.New("the stream was closed"))
 	if p.res == nil {

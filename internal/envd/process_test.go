@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +104,7 @@ func TestStreaming(t *testing.T) {
 		if err != nil || !exit.OK() {
 			t.Errorf("%v, %v", exit, err)
 		}
-		w.Close() //nolint:errcheck // a pipe
+		w.Close()
 	})
 	for _, line := range []string{"one\n", "two\n"} {
 		if err := p.Send(t.Context(), []byte(line)); err != nil {
@@ -335,6 +337,124 @@ func TestCancel(t *testing.T) {
 		if err := c.KillTree(t.Context(), p.PID); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// slowStart holds back the answer to a start until released.
+type slowStart struct {
+	http.Handler
+	started chan struct{}
+	release chan struct{}
+}
+
+func (s *slowStart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/Start") && s.started != nil {
+		w = &slowWriter{ResponseWriter: w, s: s}
+	}
+	s.Handler.ServeHTTP(w, r)
+}
+
+type slowWriter struct {
+	http.ResponseWriter
+	s    *slowStart
+	once sync.Once
+}
+
+func (w *slowWriter) Write(b []byte) (int, error) {
+	w.once.Do(func() {
+		if w.s.started != nil {
+			close(w.s.started)
+			w.s.started = nil // the commands that clean up are not held
+			<-w.s.release
+		}
+	})
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *slowWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *slowWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+
+// TestCancelWhileStarting: a command whose id is not known yet is killed too.
+func TestCancelWhileStarting(t *testing.T) {
+	t.Parallel()
+	slow := &slowStart{Handler: startService(t, newest).Config.Handler, started: make(chan struct{}), release: make(chan struct{})}
+	s := httptest.NewServer(slow)
+	t.Cleanup(s.Close)
+	c := connect(t, envd.Direct(s.Listener.Addr().String()))
+	ctx, cancel := context.WithCancel(t.Context())
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := sh(`echo $$ >"$1"; exec sleep 600`, file)
+	cmd.KillOnCancel = true
+	started := slow.started
+	time.AfterFunc(50*time.Millisecond, func() {
+		<-started
+		cancel()
+		time.AfterFunc(50*time.Millisecond, func() { close(slow.release) })
+	})
+	if _, err := c.Start(ctx, cmd); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if list, err := c.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("running are %+v, %v", list, err)
+	}
+}
+
+// TestCancelledBefore: nothing is waited for.
+func TestCancelledBefore(t *testing.T) {
+	t.Parallel()
+	c := service(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("stopped by the test"))
+	start := time.Now()
+	_, err := c.Start(ctx, sh("exec sleep 600"))
+	if err == nil || !strings.Contains(err.Error(), "/process.Process/Start: stopped by the test") {
+		t.Errorf("error %v", err)
+	}
+	if err := c.WaitReady(ctx, time.Minute); !errors.Is(err, context.Canceled) || time.Since(start) > 5*time.Second {
+		t.Errorf("error %v after %s", err, time.Since(start))
+	}
+}
+
+// TestCannotKill: that a command may have been left is said.
+func TestCannotKill(t *testing.T) {
+	t.Parallel()
+	s := startService(t, newest)
+	proxy := startProxy(t, s)
+	c := connect(t, envd.ByPath(proxyAt(t, proxy), envd.Port, "sb-1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := sh("echo; exec sleep 600")
+	cmd.KillOnCancel = true
+	p, err := c.Start(ctx, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Wait(ctx, envd.Output{Stdout: writer(func([]byte) {
+		proxy.Listener.Close()
+		cancel()
+	})})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the command may still be running: ") {
+		t.Errorf("error %v", err)
+	}
+	if err := connect(t, envd.Direct(s.Listener.Addr().String())).KillTree(t.Context(), p.PID); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecretsInErrors: what was given to a command is not printed back.
+func TestSecretsInErrors(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.WriteHeader(400)
+		w.Write(body) //nolint:errcheck // the client then fails
+	}))
+	t.Cleanup(s.Close)
+	cmd := sh("true")
+	cmd.Env = map[string]string{"MODEL_API_KEY": "sk-0123456789", "PLAIN": "plain-0123456789"}
+	_, err := connect(t, envd.Direct(s.Listener.Addr().String())).Start(t.Context(), cmd)
+	if err == nil || strings.Contains(err.Error(), "sk-0123456789") || !strings.Contains(err.Error(), "plain-0123456789") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -1,7 +1,10 @@
 package envd_test
 
 import (
+	"crypto/x509"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -87,6 +90,39 @@ func TestThroughProxy(t *testing.T) {
 	}
 }
 
+// TestTLS: the certificate is that of the sandbox's host name, wherever it is
+// dialled.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(startService(t, newest).Config.Handler)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	proxy := proxyAt(t, s)
+	proxy.Scheme = "https"
+	for _, test := range []struct {
+		name, domain string
+		roots        *x509.CertPool
+		err          string
+	}{
+		{"trusted", "example.com", roots, ""},
+		{"another name", "example.org", roots, "certificate is valid for"},
+		{"not trusted", "example.com", nil, "certificate"},
+	} {
+		c, err := envd.New(envd.ByHost(proxy, envd.Port, "sb-1", test.domain), envd.Options{User: me(t), Roots: test.roots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Health(t.Context())
+		c.Close()
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
 // TestProxyErrors: what the proxy says is told apart from what the service says.
 func TestProxyErrors(t *testing.T) {
 	t.Parallel()
@@ -122,7 +158,7 @@ func TestProxyErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.text) || test.kind != nil && !errors.Is(err, test.kind) {
 				t.Errorf("error %v", err)
 			}
-			if test.kind != envd.ErrNotFound && errors.Is(err, envd.ErrNotFound) {
+			if !errors.Is(test.kind, envd.ErrNotFound) && errors.Is(err, envd.ErrNotFound) {
 				t.Errorf("%v is taken for a missing file", err)
 			}
 		})

@@ -47,7 +47,7 @@ func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 		s.bodies = append(s.bodies, string(body))
 	}
 	if n := len(s.at) - 1; n < len(s.errs) {
-		if _, judged := s.errs[n].(*failure); !judged {
+		if judged := (*failure)(nil); !errors.As(s.errs[n], &judged) {
 			return nil, s.errs[n]
 		}
 	}
