@@ -125,3 +125,11 @@ func (a *app) display() io.Writer {
 	}
 	return a.err
 }
+
+// pushProgress is where the progress of a push goes; nil where none is wanted.
+func (a *app) pushProgress() io.Writer {
+	if a.progress == "quiet" || a.progress == "rawjson" {
+		return nil
+	}
+	return a.display()
+}

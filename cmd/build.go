@@ -23,6 +23,7 @@ type buildOptions struct {
 	target       string
 	buildArgs    []string
 	secrets      []string
+	push         bool
 	metadataFile string
 	iidFile      string
 	noCache      bool
@@ -42,6 +43,7 @@ func (o *buildOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.target, "target", "", "`stage` of the Dockerfile to build")
 	flags.StringArrayVar(&o.buildArgs, "build-arg", nil, "build argument, `NAME=VALUE`, or NAME for the caller's value (repeatable)")
 	flags.StringArrayVar(&o.secrets, "secret", nil, "secret for the build, `id=NAME[,src=FILE|,env=VARIABLE]` (repeatable)")
+	flags.BoolVar(&o.push, "push", false, "push the image to the registry that its name has")
 	flags.StringVar(&o.metadataFile, "metadata-file", "", "write what was built to `file`, as JSON")
 	flags.StringVar(&o.iidFile, "iidfile", "", "write the image ID to `file`")
 	flags.BoolVar(&o.noCache, "no-cache", false, "use no cached step")
@@ -63,6 +65,9 @@ func (o *buildOptions) overrides(getenv func(string) string) ([]config.Override,
 		"--ca-bundle":      {"image.ca_bundle", o.caBundle},
 		"--web-ui-package": {"image.web_ui.package", o.webUIPackage},
 	})
+	if o.push {
+		set = append(set, config.Override{Key: "image.push", Value: "true", Flag: "--push"})
+	}
 	var args []string
 	for _, arg := range o.buildArgs {
 		name, _, given := strings.Cut(arg, "=")
@@ -143,6 +148,11 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	img, err := builder.Build(ctx, spec)
 	if err != nil {
 		return err
+	}
+	if loaded.Config.Image.Push {
+		if img, err = engine.Push(ctx, img, spec.Tags, app.pushProgress()); err != nil {
+			return err
+		}
 	}
 	return printImage(app, out, img, opts)
 }

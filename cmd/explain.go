@@ -26,6 +26,8 @@ var advices = []advice{
 	{image.ErrPackage, exitUsage, "make one with npm pack, or leave --web-ui-package away to use the npm registry"},
 	{image.ErrSpec, exitUsage, ""},
 	{image.ErrLock, exitUsage, "mend or remove " + image.LockName},
+	{image.ErrUnauthorized, exitAuth, "log in to the registry with docker login, as a user who may push there"},
+	{image.ErrPush, exitFailed, "the image is in the Engine; run the same command again, nothing needs cleaning first"},
 	{image.ErrBaseMoved, exitFailed, "--update-base takes the new one"},
 	{image.ErrPlatform, exitFailed, "choose another --platform, or give the builder emulation for it (binfmt_misc)"},
 	{image.ErrNoBase, exitFailed, "check --base, log in to its registry, or load the image into the Engine"},

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 // Registry starts Debian's docker-registry on a loopback port and returns its
@@ -17,6 +19,25 @@ import (
 // is Missing "registry".
 func Registry(t testing.TB) string {
 	t.Helper()
+	return registry(t, "")
+}
+
+// PrivateRegistry is a Registry that wants this user and password.
+func PrivateRegistry(t testing.TB, user, password string) string {
+	t.Helper()
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := filepath.Join(t.TempDir(), "htpasswd")
+	if err := os.WriteFile(users, []byte(user+":"+string(hash)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return registry(t, "auth: {htpasswd: {realm: test, path: "+users+"}}\n")
+}
+
+func registry(t testing.TB, more string) string {
+	t.Helper()
 	program, err := exec.LookPath("docker-registry")
 	if err != nil {
 		Missing(t, "registry", err)
@@ -24,7 +45,7 @@ func Registry(t testing.TB) string {
 	dir := t.TempDir()
 	address := freeAddress(t)
 	config := filepath.Join(dir, "config.yml")
-	text := "version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: " + dir + "/data}, delete: {enabled: true}}\nhttp: {addr: " + address + "}\n"
+	text := "version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: " + dir + "/data}, delete: {enabled: true}}\nhttp: {addr: " + address + "}\n" + more
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
