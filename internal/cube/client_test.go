@@ -199,7 +199,7 @@ func TestHugeAnswer(t *testing.T) {
 		}
 	})
 	_, err := c.GetSandbox(t.Context(), "sb")
-	if err == nil || !strings.Contains(err.Error(), "longer than 32 MiB") {
+	if err == nil || !strings.Contains(err.Error(), "HTTP 200: the answer is longer than 32 MiB: another program listens") || errors.Is(err, ErrUnreachable) {
 		t.Errorf("error %v", err)
 	}
 	if n := sent.Load(); n > 200<<20 {
@@ -369,6 +369,13 @@ func TestRetries(t *testing.T) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(503)
 		}, func(ctx context.Context, c *Client) error { return c.DeleteSandbox(ctx, "sb") }, 2},
+		{"create while busy", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(503)
+		}, func(ctx context.Context, c *Client) error {
+			_, err := c.CreateSandbox(ctx, NewSandbox{TemplateID: "t"})
+			return err
+		}, 2},
 		{"rate limit", text(429, ""), func(ctx context.Context, c *Client) error {
 			_, err := c.CreateSandbox(ctx, NewSandbox{TemplateID: "t"})
 			return err

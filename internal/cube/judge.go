@@ -3,6 +3,7 @@ package cube
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,9 @@ import (
 // judge reads an answer whole and tells whether it is an error.
 func (s *service) judge(res *http.Response) error {
 	body, err := readAll(res.Body)
+	if errors.Is(err, errTooLong) {
+		return s.failure(res, 0, err.Error())
+	}
 	if err != nil {
 		return retry.Lost(fmt.Errorf("reading the answer: %w", err))
 	}
@@ -29,11 +33,13 @@ func (s *service) judge(res *http.Response) error {
 	return s.judgeAPI(res, body)
 }
 
+var errTooLong = fmt.Errorf("the answer is longer than %d MiB: another program listens at this address", answerLimit>>20)
+
 // readAll reads and closes, up to the limit.
 func readAll(r io.ReadCloser) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r, answerLimit+1))
 	if len(body) > answerLimit {
-		err = fmt.Errorf("it is longer than %d MiB", answerLimit>>20)
+		err = errTooLong
 	}
 	if closing := r.Close(); err == nil {
 		err = closing

@@ -154,6 +154,17 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestDialled: a proxy of the environment does not come between a given way.
+func TestDialled(t *testing.T) {
+	t.Parallel()
+	if p := transport(Target{URL: "http://x", Dial: "10.0.0.5:80"}, Options{}).Proxy; p != nil {
+		t.Error("there is a proxy")
+	}
+	if p := transport(Direct("x"), Options{}).Proxy; p == nil {
+		t.Error("the environment is not asked")
+	}
+}
+
 func TestUploadAnswers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -139,6 +139,25 @@ func TestStdin(t *testing.T) {
 	}
 }
 
+// TestInputOfTheDead: as with a pipe, that nobody reads any more is no error.
+func TestInputOfTheDead(t *testing.T) {
+	t.Parallel()
+	c := service(t)
+	p, err := c.Start(t.Context(), envd.Command{Path: "/bin/true", Stdin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(t.Context(), envd.Output{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Input(t.Context(), strings.NewReader("x")); err != nil {
+		t.Error(err)
+	}
+	if err := p.Send(t.Context(), []byte("x")); !errors.Is(err, envd.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestStdinFails: a command does not take a part of its input for the whole.
 func TestStdinFails(t *testing.T) {
 	t.Parallel()

@@ -192,7 +192,7 @@ func TestRecordedErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = c.send(req) //nolint:bodyclose // there is none
+			_, err = c.send(req)
 			var e *Error
 			if !errors.As(err, &e) || e.Status != r.Response.Status || e.FromProxy {
 				t.Fatalf("%+v, want HTTP %d", err, r.Response.Status)

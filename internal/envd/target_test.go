@@ -158,6 +158,9 @@ func TestProxyErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.text) || test.kind != nil && !errors.Is(err, test.kind) {
 				t.Errorf("error %v", err)
 			}
+			if !errors.Is(test.kind, envd.ErrNoSandbox) && errors.Is(err, envd.ErrNoSandbox) {
+				t.Errorf("%v is taken for a missing sandbox", err)
+			}
 			if !errors.Is(test.kind, envd.ErrNotFound) && errors.Is(err, envd.ErrNotFound) {
 				t.Errorf("%v is taken for a missing file", err)
 			}
@@ -191,6 +194,27 @@ func TestWaitReady(t *testing.T) {
 	err := c.WaitReady(t.Context(), 300*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "waiting 300ms for the command service: GET http://") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestUser: commands name the user in one way, files in another.
+func TestUser(t *testing.T) {
+	t.Parallel()
+	var basic, query string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		basic, _, _ = r.BasicAuth()
+		query = r.URL.Query().Get("username")
+	}))
+	t.Cleanup(s.Close)
+	for given, want := range map[string]string{"": "root", "user": "user"} {
+		c, err := envd.New(envd.Direct(s.Listener.Addr().String()), envd.Options{User: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ReadFile(t.Context(), "/x", 1); err != nil || basic != want || query != want {
+			t.Errorf("%q: Basic %q, query %q, %v", given, basic, query, err)
+		}
+		c.Close()
 	}
 }
 

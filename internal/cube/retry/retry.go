@@ -84,7 +84,7 @@ func (t *Transport) once(req *http.Request, n int) (*http.Response, error) {
 // repeatable tells whether req may be sent again after err.
 func repeatable(req *http.Request, err error) bool {
 	var moment interface{ Temporary() bool }
-	if req.Context().Err() != nil || !errors.As(err, &moment) || !moment.Temporary() {
+	if !errors.As(err, &moment) || !moment.Temporary() {
 		return false
 	}
 	if hasBody(req) && req.GetBody == nil {
