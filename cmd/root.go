@@ -32,6 +32,7 @@ func newRoot(app *app) *cobra.Command {
 		newContext(app),
 		newBuild(app),
 		newImage(app),
+		newLocal(app),
 		newDoctor(app),
 		newConfig(app),
 		newVersion(app),

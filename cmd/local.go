@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hermesbox/hermesbox/image"
+	"github.com/hermesbox/hermesbox/internal/localcube"
+)
+
+func newLocal(app *app) *cobra.Command {
+	group := newGroup("local", "Run the local Cube: a CubeSandbox on this machine, over Docker",
+		newLocalServe(app), newLocalStatus(app), newLocalFault(app), newLocalDown(app))
+	group.Long = "The local Cube serves CubeAPI, CubeMaster's template interface and the proxy on loopback; sandboxes are containers. " +
+		"It stands in for a cluster on laptops and in CI. It has no authentication and is no security boundary."
+	return group
+}
+
+// localOptions are the flags of every local command.
+type localOptions struct {
+	stateDir string
+}
+
+func (o *localOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` of its state (default: under XDG_STATE_HOME)")
+}
+
+// dir is the state directory of a command.
+func (o *localOptions) dir(app *app) (string, error) {
+	if o.stateDir != "" {
+		return o.stateDir, nil
+	}
+	return localcube.StateDir(app.getenv)
+}
+
+// localEngine opens the Docker Engine for the local Cube.
+func localEngine(ctx context.Context, app *app, work func(*image.Engine) error) error {
+	engine, err := image.Connect(ctx, "", app.getenv)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(engine), engine.Close())
+}
+
+// localFailed adds what to do about the errors of a local Cube.
+func localFailed(err error) error {
+	switch {
+	case errors.Is(err, localcube.ErrRunning):
+		return &failure{err: err, code: exitFailed, hint: "hermesbox local status shows it, hermesbox local down ends it"}
+	case errors.Is(err, localcube.ErrNotRunning):
+		return &failure{err: err, code: exitFailed, hint: "start one with hermesbox local serve"}
+	case errors.Is(err, localcube.ErrSharedRoot):
+		return &failure{err: err, code: exitUsage, hint: "--shared-root wants a directory of yours that exists, written in full"}
+	case errors.Is(err, localcube.ErrAddress):
+		return &failure{err: err, code: exitFailed, hint: "choose another address with --api, --master or --proxy, or leave them away for free ports"}
+	}
+	return err
+}
+
+// localDownOptions are the flags of local down.
+type localDownOptions struct{ localOptions }
+
+func newLocalDown(app *app) *cobra.Command {
+	var opts localDownOptions
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "End the local Cube and remove what it made",
+		Long: "Down ends the local Cube and removes its sandboxes, templates, network and rules. " +
+			"The shared root with your files stays, and so do images.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runLocalDown(cmd.Context(), app, opts)
+		},
+	}
+	opts.AddFlags(c.Flags())
+	return c
+}
+
+func runLocalDown(ctx context.Context, app *app, opts localDownOptions) error {
+	dir, err := opts.dir(app)
+	if err != nil {
+		return err
+	}
+	err = localEngine(ctx, app, func(e *image.Engine) error {
+		return localcube.Down(ctx, localcube.Options{Docker: e.API, StateDir: dir})
+	})
+	if err != nil {
+		return localFailed(fmt.Errorf("ending the local Cube: %w", err))
+	}
+	app.note("the local Cube is down")
+	return nil
+}

@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"time"
+)
+
+// What a visit by the proxy may end in, besides the errors of a connection.
+var (
+	// ErrGone is an id that was a sandbox.
+	ErrGone = errors.New("the sandbox is gone")
+	// ErrUnknown is an id that never was one.
+	ErrUnknown = errors.New("no such sandbox")
+	// ErrForbidden is a missing or wrong traffic token.
+	ErrForbidden = errors.New("traffic token missing or wrong")
+	// ErrPaused is a paused sandbox that is not to be woken by visits, or that is just pausing.
+	ErrPaused = errors.New("the sandbox is paused")
+	// ErrResume is a paused sandbox that could not be woken.
+	ErrResume = errors.New("the sandbox could not be resumed")
+)
+
+// Visit is a sandbox that the proxy may reach.
+type Visit struct {
+	MaskHost string
+	c        *Cluster
+	b        *box
+}
+
+// Visit admits a request to a sandbox: it restarts the idle window, and wakes
+// the sandbox where its policy says so.
+func (c *Cluster) Visit(ctx context.Context, id, token string) (Visit, error) {
+	b, err := c.find(id)
+	if err != nil {
+		return Visit{}, c.absent(id)
+	}
+	if b.spec.Token != "" && subtle.ConstantTimeCompare([]byte(b.spec.Token), []byte(token)) != 1 {
+		return Visit{}, ErrForbidden
+	}
+	now, _ := b.now()
+	switch {
+	case now == StatePausing, now == StatePaused && !b.spec.AutoResume:
+		return Visit{}, ErrPaused
+	case now == StatePaused:
+		if _, err := c.wake(ctx, b); err != nil {
+			return Visit{}, errors.Join(ErrResume, err)
+		}
+	}
+	c.store.touch(func(s *state) {
+		if r := s.Records[id]; r != nil {
+			r.LastUse = time.Now()
+		}
+	})
+	return Visit{MaskHost: b.policy(c.replacedNetwork(id)).MaskHost, c: c, b: b}, nil
+}
+
+// Dial connects to a port inside the sandbox.
+func (v Visit) Dial(ctx context.Context, port int) (net.Conn, error) {
+	conn, err := v.c.dialBox(ctx, v.b, port)
+	if err == nil || ctx.Err() != nil {
+		return conn, err
+	}
+	// The container may have been started anew, or removed, behind our back.
+	if cerr := v.c.check(ctx, v.b); cerr != nil {
+		return nil, errors.Join(err, cerr)
+	}
+	return v.c.dialBox(ctx, v.b, port)
+}
+
+// maxGone bounds what is remembered of removed sandboxes.
+const maxGone = 4096
+
+// bury forgets a removed sandbox, but that it was one.
+func (c *Cluster) bury(id string) error {
+	c.mu.Lock()
+	if len(c.gone) >= maxGone {
+		clear(c.gone)
+	}
+	c.gone[id] = true
+	c.mu.Unlock()
+	return c.forget(id)
+}
+
+func (c *Cluster) absent(id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone[id] {
+		return ErrGone
+	}
+	return ErrUnknown
+}

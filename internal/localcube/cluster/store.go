@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// state is the file: all that Docker has no place for.
+type state struct {
+	Instance  string               `json:"instance"` // tells our containers from those of another state directory
+	Templates map[string]*template `json:"templates"`
+	Jobs      map[string]*Job      `json:"jobs"`
+	Records   map[string]*record   `json:"sandboxes"`
+	Faults    []Fault              `json:"faults,omitempty"`
+}
+
+// record is what may change of a sandbox after its create, or is known only then.
+type record struct {
+	Window      int       `json:"window"` // idle seconds, -1 is never
+	LastUse     time.Time `json:"last_use"`
+	PausedAt    time.Time `json:"paused_at,omitzero"`
+	EnvdVersion string    `json:"envd_version,omitempty"`
+	Network     *Network  `json:"network,omitempty"` // the request's part, where it was replaced
+	Lost        bool      `json:"lost_metadata,omitempty"`
+}
+
+// store keeps the state in memory and in its file, which is replaced whole.
+type store struct {
+	path  string
+	mu    sync.Mutex
+	s     state
+	dirty bool
+}
+
+// stateFile is the name of the file in the state directory.
+const stateFile = "state.json"
+
+func openStore(dir string) (*store, error) {
+	st := &store{path: filepath.Join(dir, stateFile)}
+	text, err := os.ReadFile(st.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("reading the state: %w", err)
+	default:
+		if err := json.Unmarshal(text, &st.s); err != nil {
+			return nil, fmt.Errorf("reading the state in %s: %w", st.path, err)
+		}
+	}
+	st.fill()
+	return st, st.write()
+}
+
+func (st *store) fill() {
+	if st.s.Instance == "" {
+		st.s.Instance = randomHex(8)
+	}
+	if st.s.Templates == nil {
+		st.s.Templates = map[string]*template{}
+	}
+	if st.s.Jobs == nil {
+		st.s.Jobs = map[string]*Job{}
+	}
+	if st.s.Records == nil {
+		st.s.Records = map[string]*record{}
+	}
+}
+
+// view reads; what it sees must not be kept.
+func (st *store) view(read func(*state)) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	read(&st.s)
+}
+
+// change writes, in memory and in the file.
+func (st *store) change(edit func(*state)) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	edit(&st.s)
+	return st.write()
+}
+
+// touch writes in memory only; the next change or save takes it along.
+func (st *store) touch(edit func(*state)) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	edit(&st.s)
+	st.dirty = true
+}
+
+// save writes what touch left unwritten.
+func (st *store) save() error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.dirty {
+		return nil
+	}
+	return st.write()
+}
+
+func (st *store) write() error {
+	st.dirty = false
+	text, err := json.MarshalIndent(st.s, "", " ")
+	if err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	next := st.path + ".new"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	if err := os.Rename(next, st.path); err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// template is what the state file keeps of one.
+type template struct {
+	ID           string          `json:"id"`
+	Alias        string          `json:"alias,omitempty"`
+	InstanceType string          `json:"instance_type"`
+	Status       string          `json:"status"`
+	LastError    string          `json:"last_error,omitempty"`
+	CreatedAt    time.Time       `json:"created_at"`
+	ImageInfo    string          `json:"image_info"`
+	ImageID      string          `json:"image_id,omitempty"`
+	Body         string          `json:"body"` // the request, to know it again
+	Network      *Network        `json:"network,omitempty"`
+	Ports        []int           `json:"ports,omitempty"`
+	Overrides    Overrides       `json:"overrides"`
+	Request      json.RawMessage `json:"create_request,omitempty"`
+	Replica      *Replica        `json:"replica,omitempty"`
+	LastJob      string          `json:"last_job"`
+}
+
+// Replica is a template on our one node, in CubeMaster's JSON.
+type Replica struct {
+	NodeID         string `json:"node_id"`
+	NodeIP         string `json:"node_ip"`
+	InstanceType   string `json:"instance_type,omitempty"`
+	Spec           string `json:"spec,omitempty"`
+	SnapshotPath   string `json:"snapshot_path,omitempty"`
+	Status         string `json:"status,omitempty"`
+	Phase          string `json:"phase,omitempty"`
+	ArtifactID     string `json:"artifact_id,omitempty"`
+	LastJobID      string `json:"last_job_id,omitempty"`
+	LastErrorPhase string `json:"last_error_phase,omitempty"`
+	Cleanup        bool   `json:"cleanup_required,omitempty"`
+	ErrorMessage   string `json:"error_message,omitempty"`
+}
+
+// Template is what the APIs tell of one.
+type Template struct {
+	ID           string
+	Alias        string
+	InstanceType string
+	Status       string
+	LastError    string
+	CreatedAt    time.Time
+	ImageInfo    string
+	JobID        string
+	Network      *Network
+	Replicas     []Replica
+	// Request is the create request for sandboxes of this template; nil during the first build.
+	Request json.RawMessage
+}
+
+func (t *template) view() Template {
+	out := Template{
+		ID: t.ID, Alias: t.Alias, InstanceType: t.InstanceType, Status: t.Status, LastError: t.LastError,
+		CreatedAt: t.CreatedAt, ImageInfo: t.ImageInfo, JobID: t.LastJob, Network: t.Network, Request: t.Request,
+	}
+	if t.Replica != nil {
+		out.Replicas = []Replica{*t.Replica}
+	}
+	return out
+}
+
+// Templates lists all, newest first.
+func (c *Cluster) Templates() []Template {
+	list := []Template{}
+	c.store.view(func(s *state) {
+		for _, t := range s.Templates {
+			list = append(list, t.view())
+		}
+	})
+	slices.SortFunc(list, func(a, b Template) int {
+		if d := b.CreatedAt.Compare(a.CreatedAt); d != 0 {
+			return d
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list
+}
+
+// Template looks one up by its id.
+func (c *Cluster) Template(id string) (Template, error) {
+	var out Template
+	err := error(fault(CodeNotFound, "template not found"))
+	c.store.view(func(s *state) {
+		if t := s.Templates[id]; t != nil {
+			out, err = t.view(), nil
+		}
+	})
+	return out, err
+}
+
+// TemplateByAlias looks one up by its alias.
+func (c *Cluster) TemplateByAlias(alias string) (Template, error) {
+	for _, t := range c.Templates() {
+		if alias != "" && t.Alias == alias {
+			return t, nil
+		}
+	}
+	return Template{}, fault(CodeNotFound, "template not found")
+}
+
+// SetAlias names a template; "" takes its name away. A name that another template has is refused.
+func (c *Cluster) SetAlias(id, alias string) error {
+	if err := checkAlias(alias); err != nil {
+		return err
+	}
+	if other, err := c.TemplateByAlias(alias); err == nil && other.ID != id {
+		return fault(CodeConflict, "alias %q is already used by template %s", alias, other.ID)
+	}
+	err := error(fault(CodeNotFound, "template not found"))
+	if werr := c.store.change(func(s *state) {
+		if t := s.Templates[id]; t != nil {
+			t.Alias, err = alias, nil
+		}
+	}); werr != nil {
+		return werr
+	}
+	return err
+}
+
+// DeleteTemplate removes a template and forgets its jobs. One with sandboxes or a running job is refused.
+func (c *Cluster) DeleteTemplate(id string) error {
+	if c.inUse(id) {
+		return fault(CodeParams, "template is still in use")
+	}
+	err := error(fault(CodeNotFound, "template not found"))
+	if werr := c.store.change(func(s *state) {
+		t := s.Templates[id]
+		switch {
+		case t == nil:
+			return
+		case s.active(t) && !slices.Contains(s.Faults, JobStuck):
+			err = fault(CodeParams, "template attempt is already in progress: template %s deletion is blocked while a build job is still active", id)
+			return
+		}
+		delete(s.Templates, id)
+		for job, j := range s.Jobs {
+			if j.TemplateID == id {
+				delete(s.Jobs, job)
+			}
+		}
+		err = nil
+	}); werr != nil {
+		return werr
+	}
+	return err
+}
+
+// active reports whether a template's last job still runs.
+func (s *state) active(t *template) bool {
+	j := s.Jobs[t.LastJob]
+	return j != nil && j.Active()
+}
