@@ -144,7 +144,7 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	if err := resolveBase(ctx, app, engine, &spec, loaded, opts); err != nil {
 		return err
 	}
-	builder := image.Builder{Engine: engine, Progress: app.display(), Mode: app.progress, Note: app.note}
+	builder := image.Builder{Engine: engine, Progress: app.display(), Mode: app.progress, Note: app.note, Secrets: app.secrets}
 	img, err := builder.Build(ctx, spec)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	_ "github.com/moby/buildkit/util/grpcutil/encoding/proto" // names that are not UTF-8 pass only through this codec
 
 	"github.com/hermesbox/hermesbox/buildctx"
+	"github.com/hermesbox/hermesbox/internal/redact"
 )
 
 // ErrSpec means that a value of a Spec cannot be used; the text names it.
@@ -53,6 +54,7 @@ type Builder struct {
 	Progress io.Writer // for the builder's progress
 	Mode     string    // auto, tty, plain, quiet or rawjson
 	Note     func(format string, args ...any)
+	Secrets  *redact.Redactor // masks the progress
 }
 
 // Build makes the image and tags it. An interrupted build tags nothing and
@@ -84,8 +86,22 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
+	return b.tag(ctx, id, spec.Tags)
+}
+
+// tag names the image, all tags or, where ctx has ended before, none.
+func (b *Builder) tag(ctx context.Context, id string, tags []string) (Image, error) {
+	if ctx.Err() != nil {
+		return Image{}, context.Cause(ctx)
+	}
+	ctx = context.WithoutCancel(ctx)
+	for _, tag := range tags {
+		if err := b.Engine.API.ImageTag(ctx, id, tag); err != nil {
+			return Image{}, fmt.Errorf("tagging %s: %w", tag, err)
+		}
+	}
 	img, err := b.Engine.Inspect(ctx, id)
-	img.Name = spec.Tags[0]
+	img.Name = tags[0]
 	return img, err
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/hermesbox/hermesbox/buildctx"
 	"github.com/hermesbox/hermesbox/image"
 	"github.com/hermesbox/hermesbox/internal/dockertest"
+	"github.com/hermesbox/hermesbox/internal/redact"
 )
 
 // copyAll is the smallest recipe that shows what arrived.
@@ -100,7 +101,7 @@ func (w *workbench) spec(t *testing.T, dir, recipe, tag string) image.Spec {
 // build builds a spec; its progress is in w.log.
 func (w *workbench) build(ctx context.Context, spec image.Spec) (image.Image, error) {
 	w.log.Reset()
-	builder := image.Builder{Engine: w.engine, Progress: &w.log, Mode: "plain", Note: func(string, ...any) {}}
+	builder := image.Builder{Engine: w.engine, Progress: &w.log, Mode: "plain", Note: func(string, ...any) {}, Secrets: redact.New()}
 	return builder.Build(ctx, spec)
 }
 

@@ -37,9 +37,7 @@ func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sen
 		LocalFilterOpt: sendWhole,
 		SharedKey:      sharedKey(spec.Tree.Root()),
 		Session:        attachables,
-		Exports: []bkclient.ExportEntry{{
-			Type: "moby", Attrs: map[string]string{"name": strings.Join(spec.Tags, ",")},
-		}},
+		Exports:        []bkclient.ExportEntry{{Type: "moby"}}, // named afterwards: an interrupt may come too late to stop the exporter
 	}
 	res, err := b.run(ctx, bk, opt)
 	if sentErr := sent.Err(); sentErr != nil {
@@ -128,12 +126,13 @@ func (b *Builder) run(ctx context.Context, bk *bkclient.Client, opt bkclient.Sol
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: progress %q: %w", ErrSpec, b.Mode, err), bk.Close())
 	}
-	status := make(chan *bkclient.SolveStatus)
+	status, masked := make(chan *bkclient.SolveStatus), make(chan *bkclient.SolveStatus)
+	go newMasker(b.Secrets).follow(status, masked) // ends with status, which the solve closes
 	shown := make(chan struct{})
 	done := make(chan outcome, 1)
 	go func() {
 		defer close(shown)
-		_, _ = display.UpdateFrom(context.WithoutCancel(ctx), status) // its error repeats the solve's
+		_, _ = display.UpdateFrom(context.WithoutCancel(ctx), masked) // its error repeats the solve's
 	}()
 	go func() {
 		res, err := bk.Solve(ctx, nil, opt, status)
