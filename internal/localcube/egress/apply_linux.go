@@ -31,7 +31,7 @@ func Apply(ctx context.Context, t Target, r Rules) (release func(context.Context
 }
 
 func apply(t Target, r Rules) error {
-	sandbox, err := openNetNS(t.NetNS)
+	sandbox, err := openNetNS(t.seen())
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ const guardPrefix = "hermesbox.guard-"
 // sandbox starts, then none has a moment of freedom before its Apply. It is for
 // a bridge of the sandboxes' own; calling it twice is the same as once.
 func Guard(ctx context.Context, host, bridge string) (release func(context.Context) error, err error) {
-	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,15}$`).MatchString(bridge) {
+	if !isDevice(bridge) {
 		return nil, fmt.Errorf("guarding a bridge: %q is no name of an interface", bridge)
 	}
 	c, err := at(ctx, host)
@@ -39,7 +39,20 @@ func Guard(ctx context.Context, host, bridge string) (release func(context.Conte
 	if err := c.Flush(); err != nil {
 		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
 	}
-	return func(ctx context.Context) error { return removeTable(ctx, host, guardPrefix+bridge) }, nil
+	return func(ctx context.Context) error { return Unguard(ctx, host, bridge) }, nil
+}
+
+// Unguard removes the guard of a bridge, if it has one, whichever run put it
+// there and whether or not the bridge is still there.
+func Unguard(ctx context.Context, host, bridge string) error {
+	if !isDevice(bridge) {
+		return fmt.Errorf("removing a guard: %q is no name of an interface", bridge)
+	}
+	return removeTable(ctx, host, guardPrefix+bridge)
+}
+
+func isDevice(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9._-]{1,15}$`).MatchString(name)
 }
 
 // mustExist is for kernels that take hooks on devices to come (6.16 and newer).

@@ -46,6 +46,31 @@ func TestGuard(t *testing.T) {
 	expect(t, s, public, Pass)
 }
 
+// TestUnguard is a new run after one that was killed, with and without the bridge.
+func TestUnguard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, _ := w.sandbox(t)
+	w.guard(t)
+	if err := Unguard(t.Context(), w.host.path(), "br0"); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, public, Pass)
+	w.guard(t)
+	w.host.ip(t, "link del br0")
+	for range 2 {
+		if err := Unguard(t.Context(), w.host.path(), "br0"); err != nil {
+			t.Errorf("without the bridge: %v", err)
+		}
+	}
+	if left := tables(t, w.host); left != nil {
+		t.Errorf("left: %v", left)
+	}
+	if err := Unguard(t.Context(), w.host.path(), "a/b"); err == nil || !strings.Contains(err.Error(), `"a/b"`) {
+		t.Errorf("Unguard of a malformed name: %v", err)
+	}
+}
+
 func TestGuardErrors(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -19,14 +19,14 @@ type space struct {
 	file *os.File
 }
 
-// newSpace makes one; the test is Missing "netns" where the machine forbids it.
+// newSpace makes one; the test is Missing "root" where the machine forbids it.
 func newSpace(t *testing.T) space {
 	t.Helper()
 	if err := Supported(); err != nil {
-		dockertest.Missing(t, "netns", err)
+		dockertest.Missing(t, "root", err)
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		dockertest.Missing(t, "netns", err)
+		dockertest.Missing(t, "root", err)
 	}
 	file, err := scratchNetNS()
 	if err != nil {

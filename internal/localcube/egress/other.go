@@ -24,6 +24,9 @@ func Guard(_ context.Context, _, _ string) (release func(context.Context) error,
 	return nil, Supported()
 }
 
+// Unguard does nothing: there are no guards.
+func Unguard(context.Context, string, string) error { return nil }
+
 // List returns no rules: there are none.
 func List(context.Context, string) ([]string, error) { return nil, nil }
 

@@ -59,9 +59,8 @@ func send(t *testing.T, s space, raw []byte) {
 	})
 }
 
-// arrives reports whether a frame with payload in it shows on a device of s
-// while f runs or shortly after.
-func arrives(t *testing.T, s space, device, payload string, f func()) bool {
+// listenRaw listens to all frames of a device, for 50 ms at a time; close it.
+func listenRaw(t *testing.T, s space, device string) int {
 	t.Helper()
 	var fd int
 	s.do(t, func() (err error) {
@@ -74,20 +73,27 @@ func arrives(t *testing.T, s space, device, payload string, f func()) bool {
 			return err
 		}
 		const all = 0x0300 // ETH_P_ALL in network order
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 50_000}); err != nil {
+			return err
+		}
 		return unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: link.Index, Protocol: all})
 	})
-	defer unix.Close(fd)
-	f()
-	return seen(t, fd, payload)
+	return fd
 }
 
-func seen(t *testing.T, fd int, payload string) bool {
+// arrives reports whether a frame with payload in it shows on a device of s
+// while f runs or shortly after.
+func arrives(t *testing.T, s space, device, payload string, f func()) bool {
 	t.Helper()
+	fd := listenRaw(t, s, device)
+	defer unix.Close(fd)
+	f()
+	return seen(fd, payload)
+}
+
+func seen(fd int, payload string) bool {
 	buffer := make([]byte, 1<<16)
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 50_000}); err != nil {
-			t.Fatal(err)
-		}
 		size, _, err := unix.Recvfrom(fd, buffer, 0)
 		if err == nil && bytes.Contains(buffer[:size], []byte(payload)) {
 			return true

@@ -16,7 +16,10 @@ var ErrUnsupported = errors.New("egress rules are not enforced here")
 type Target struct {
 	// ID names the rules on this host, for List and Remove: 1-64 of [A-Za-z0-9._-].
 	ID string
-	// NetNS is the path of the sandbox's network namespace: "/proc/<pid>/ns/net".
+	// NetNS is the path of the sandbox's network namespace: "/proc/<pid>/ns/net",
+	// with the pid that the Engine tells. Where Host is a process's namespace, the
+	// path is the one that this process sees: an Engine may number processes, and
+	// mount files, unlike the caller.
 	NetNS string
 	// Host is the path of the namespace that holds the other end of its link,
 	// the Engine's own; empty means the caller's. EngineNetNS finds it.
@@ -44,6 +47,15 @@ func (t Target) check() error {
 		return fmt.Errorf("sandbox %s has the network %s, which is not IPv4", t.ID, t.Network)
 	}
 	return nil
+}
+
+// seen is NetNS as the caller sees it.
+func (t Target) seen() string {
+	process := regexp.MustCompile(`^(/proc/[0-9]+)/ns/net$`).FindStringSubmatch(t.Host)
+	if process == nil {
+		return t.NetNS
+	}
+	return process[1] + "/root" + t.NetNS
 }
 
 func validID(id string) bool {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -221,23 +220,10 @@ func expect(t *testing.T, s space, addr string, want Verdict) {
 	}
 }
 
-// prefixes reads networks separated by blanks.
-func prefixes(text string) []netip.Prefix {
-	return parse(strings.Fields(text)...)
-}
-
 // mustApply applies and releases at the end.
 func mustApply(t *testing.T, target Target, r Rules) {
 	t.Helper()
 	if _, err := Apply(t.Context(), target, r); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func addrs(texts ...string) []netip.Addr {
-	list := make([]netip.Addr, len(texts))
-	for i, text := range texts {
-		list[i] = netip.MustParseAddr(text)
-	}
-	return list
 }
