@@ -19,7 +19,7 @@ func CleanTar(ctx context.Context, r io.Reader, w io.Writer) (*Receipt, error) {
 	defer stop()
 	in, err := openTar(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cleaning tar: %w", err)
 	}
 	c := &cleaner{in: in, out: tar.NewWriter(w), buf: make([]byte, readBuffer), gone: map[string]bool{}, reported: map[string]bool{}}
 	c.receipt = c.report.receipt()
@@ -193,6 +193,11 @@ func (c *cleaner) copy(h *tar.Header, head []byte) error {
 	}
 	return nil
 }
+
+// readFunc is a reader without the shortcuts that copying would take.
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 func (c *cleaner) finish() *Receipt {
 	c.attrs.report(&c.report)

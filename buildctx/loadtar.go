@@ -30,7 +30,7 @@ func readIndex(ctx context.Context, r io.Reader) (*index, error) {
 	defer stop()
 	in, err := openTar(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading tar: %w", err)
 	}
 	spool, err := newSpool()
 	if err != nil {
@@ -44,7 +44,7 @@ func readIndex(ctx context.Context, r io.Reader) (*index, error) {
 	}
 	if err != nil {
 		_ = spool.file.Close() // it goes with its descriptor
-		return nil, err
+		return nil, fmt.Errorf("reading tar: %w", err)
 	}
 	return x, nil
 }
@@ -64,7 +64,7 @@ func (x *index) tree(ctx context.Context, opts Options) (*Tree, error) {
 	}
 	x.attrs.report(&w.report)
 	if err := w.dir(ctx, x.top(&w.report), place{node: -1}); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading tar: %w", err)
 	}
 	tree := &Tree{spool: x.spool.file, nodes: w.nodes}
 	if err := tree.finish(w); err != nil {

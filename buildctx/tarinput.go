@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +16,16 @@ var ErrNotTar = errors.New("the input is no tar")
 // ErrTruncated says that a tar ends before its end marker.
 var ErrTruncated = errors.New("the tar is cut short")
 
+// errMember says that the library found less of a member than its header promises, though the tar goes on.
+var errMember = errors.New("a member's records contradict its size")
+
 // tarInput reads a tar from a stream, undoes gzip, and knows whether the end was reached.
 type tarInput struct {
 	*tar.Reader
-	raw    io.Reader // the tar's bytes, beside the Reader
-	count  int64     // bytes handed to the Reader
-	before int64     // count when the last header was asked for
-	last   string    // the member before
-	any    bool
+	raw   *tarBytes
+	gzip  *gunzip // nil of a plain tar
+	last  string  // the member before
+	begun bool    // there was a member
 }
 
 // compressions are told by their first bytes, to say more than that it is no tar.
@@ -37,7 +38,7 @@ func openTar(ctx context.Context, r io.Reader) (*tarInput, error) {
 	in := bufio.NewReaderSize(newFeed(ctx, r), readBuffer)
 	head, err := in.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading tar: %w", err)
+		return nil, err
 	}
 	if len(head) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrNotTar)
@@ -47,63 +48,54 @@ func openTar(ctx context.Context, r io.Reader) (*tarInput, error) {
 			return nil, fmt.Errorf("%w: it is %s; decompress it first", ErrNotTar, c.name)
 		}
 	}
-	t := &tarInput{raw: in}
-	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		if t.raw, err = gzip.NewReader(in); err != nil {
-			return nil, fmt.Errorf("reading gzip: %w", cutShort(err))
+	t := &tarInput{raw: &tarBytes{src: in, spare: block}}
+	if bytes.HasPrefix(head, []byte(gzipMagic)) {
+		if t.gzip, err = newGunzip(in); errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, ErrTruncated
 		}
+		if err != nil {
+			return nil, err
+		}
+		t.raw.src = t.gzip
 	}
-	t.Reader = tar.NewReader(readFunc(t.read))
+	t.Reader = tar.NewReader(t.raw)
 	return t, nil
-}
-
-type readFunc func([]byte) (int, error)
-
-func (f readFunc) Read(p []byte) (int, error) { return f(p) }
-
-func (t *tarInput) read(p []byte) (int, error) {
-	n, err := t.raw.Read(p)
-	t.count += int64(n)
-	return n, err
 }
 
 // next returns the next header, or io.EOF at the end marker.
 func (t *tarInput) next() (*tar.Header, error) {
-	t.before = t.count
+	t.raw.header = true
 	h, err := t.Next()
+	t.raw.header = false
+	marked := errors.Is(err, io.EOF)
+	// What was made of zeros that are not in the stream is no member, and no fault of one.
+	t.raw.cut = t.raw.cut || !marked && t.raw.spare < block
 	switch {
-	case errors.Is(err, io.EOF):
-		return nil, t.end()
-	case !t.any && (errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) && t.count < block):
+	case marked && !t.raw.cut:
+		return nil, io.EOF
+	case t.raw.count == 0 && marked:
+		return nil, fmt.Errorf("%w: it is empty", ErrNotTar)
+	case !t.begun && (t.raw.cut && t.raw.count < block || errors.Is(err, tar.ErrHeader) && !t.raw.cut):
 		return nil, fmt.Errorf("%w: %w", ErrNotTar, err)
-	case err != nil:
+	case err != nil || t.raw.cut:
 		return nil, t.wrap(err)
 	}
-	t.any, t.last = true, h.Name
+	t.begun, t.last = true, h.Name
 	return h, nil
-}
-
-// end is io.EOF behind an end marker. The library takes a stream that ends between two members for whole.
-func (t *tarInput) end() error {
-	if t.count-t.before < block {
-		return t.wrap(io.ErrUnexpectedEOF)
-	}
-	return io.EOF
 }
 
 // wrap names the member at which reading stopped.
 func (t *tarInput) wrap(err error) error {
+	switch {
+	case t.raw.cut:
+		err = ErrTruncated
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		err = errMember
+	}
 	if t.last == "" {
-		return fmt.Errorf("reading tar: %w", cutShort(err))
+		return err
 	}
-	return fmt.Errorf("reading tar, at %q: %w", t.last, cutShort(err))
-}
-
-func cutShort(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return ErrTruncated
-	}
-	return err
+	return fmt.Errorf("at %q: %w", t.last, err)
 }
 
 // drain reads what follows the end marker, so that a writer is not cut off and a checksum is checked. It says whether
@@ -113,14 +105,11 @@ func (t *tarInput) drain() (more bool, err error) {
 	for {
 		n, err := t.raw.Read(buf)
 		more = more || len(bytes.Trim(buf[:n], "\x00")) > 0
-		switch {
-		case errors.Is(err, io.EOF):
-			return more, nil
-		case errors.Is(err, gzip.ErrHeader): // what follows the gzip is none
-			return true, nil
+		if errors.Is(err, io.EOF) {
+			return more || t.gzip != nil && t.gzip.junk, nil
 		}
 		if err != nil {
-			return more, fmt.Errorf("reading the end of the tar: %w", cutShort(err))
+			return more, fmt.Errorf("behind the end marker: %w", t.wrap(err))
 		}
 	}
 }
