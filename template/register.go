@@ -1,0 +1,66 @@
+package template
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hermesbox/hermesbox/internal/cube"
+)
+
+// Registered is what Register ends with.
+type Registered struct {
+	ID string `json:"id"`
+	// Made tells that it was made now; Reason says why that was needed.
+	Made   bool   `json:"made"`
+	Reason string `json:"reason"`
+	Job    string `json:"job"`
+	Status string `json:"status"`
+}
+
+// Register gives the READY template that is what the spec wants: one that is
+// there, or a new one, for whose job it waits unless detach is set. A job that
+// failed or stands still is a *JobError, and does not hinder the next try. The
+// error of an unusable spec wraps ErrSpec; then nothing was sent.
+func (c *Client) Register(ctx context.Context, s Spec, detach bool) (Registered, error) {
+	if err := s.Check(); err != nil {
+		return Registered{}, err
+	}
+	found, ok, reason, err := c.Find(ctx, s)
+	if err != nil {
+		return Registered{}, err
+	}
+	if ok {
+		return Registered{ID: found.ID, Status: found.Status}, nil
+	}
+	c.note("making a template: %s", reason)
+	job, err := c.submit(ctx, s)
+	out := Registered{ID: job.TemplateID, Made: true, Reason: reason, Job: job.ID, Status: job.Status}
+	if err != nil || detach {
+		return out, err
+	}
+	if err := c.Watch(ctx, job.TemplateID, job.ID); err != nil {
+		return out, err
+	}
+	out.Status = cube.StatusReady
+	return out, nil
+}
+
+// submit starts the job, under another of the name's names where a template
+// has it already.
+func (c *Client) submit(ctx context.Context, s Spec) (cube.Job, error) {
+	digest, err := s.Digest()
+	if err != nil {
+		return cube.Job{}, err
+	}
+	request := s.request(digest)
+	job, err := c.Cube.SubmitTemplate(ctx, request)
+	if nameTaken(err) && s.Name != "" {
+		request.Name = anotherName(s.Name)
+		c.note("the name %s belongs to an earlier template; this one is %s", s.Name, request.Name)
+		job, err = c.Cube.SubmitTemplate(ctx, request)
+	}
+	if err != nil {
+		return job, fmt.Errorf("submitting the template: %w", err)
+	}
+	return job, nil
+}
