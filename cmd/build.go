@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -154,7 +155,7 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 			return err
 		}
 	}
-	return printImage(app, out, img, opts)
+	return printImage(app, engine, out, img, opts)
 }
 
 // readSource fills in the tree, which the caller closes, and what it says of itself.
@@ -169,6 +170,9 @@ func readSource(ctx context.Context, app *app, spec *image.Spec, args []string, 
 	spec.Tree = tree
 	if spec.Origin, err = image.ReadOrigin(ctx, tree, spec.Epoch); err != nil {
 		return errors.Join(err, tree.Close())
+	}
+	if spec.Origin.NoGit != "" {
+		app.warn("no label %s: git says of %s: %s", image.LabelRevision, src, spec.Origin.NoGit)
 	}
 	if spec.Origin.Modified {
 		app.warn("%s has changes that are in no commit; the label %s names HEAD", src, image.LabelRevision)
@@ -211,22 +215,45 @@ func buildSpec(app *app, cfg config.Config, opts buildOptions) (image.Spec, erro
 	if spec.Dockerfile, err = image.LoadDockerfile(cfg.Image.Dockerfile); err != nil {
 		return spec, err
 	}
-	if opts.base != "" && !spec.Dockerfile.HasBase {
-		return spec, usagef("--base %s: %s has no ARG BASE before its first FROM", opts.base, dockerfileLabel(spec.Dockerfile)).
-			withHint("add ARG BASE and FROM ${BASE}, or leave --base away")
-	}
 	if !spec.Dockerfile.HasManifest {
 		app.warn("%s does not copy .hermesbox/manifest: hermesbox cannot verify the source in this image", dockerfileLabel(spec.Dockerfile))
 	}
 	if err := spec.Check(); err != nil {
 		return spec, err
 	}
+	if err := checkBuild(cfg, spec, opts); err != nil {
+		return spec, err
+	}
 	spec.BuildArgs = buildArgs(cfg.Image, spec.Dockerfile)
 	spec.Secrets, err = readSecrets(opts.secrets, app.getenv)
+	if spec.CABundle != "" && slices.ContainsFunc(spec.Secrets, func(s image.Secret) bool { return s.ID == image.CABundleSecret }) {
+		return spec, usagef("--secret id=%s is what --ca-bundle passes", image.CABundleSecret).withHint("give one of the two")
+	}
 	for _, secret := range spec.Secrets {
 		app.secrets.Add(strings.TrimSpace(string(secret.Value)))
 	}
 	return spec, err
+}
+
+// checkBuild refuses flags that contradict one another or the Dockerfile, and
+// output files that could not be written after the build.
+func checkBuild(cfg config.Config, spec image.Spec, opts buildOptions) error {
+	if opts.base != "" && !spec.Dockerfile.HasBase {
+		return usagef("--base %s: %s has no ARG BASE before its first FROM", opts.base, dockerfileLabel(spec.Dockerfile)).
+			withHint("add ARG BASE and FROM ${BASE}, or leave --base away")
+	}
+	if base, ok := cfg.Image.BuildArgs["BASE"]; ok && spec.Dockerfile.HasBase {
+		return usagef("build argument BASE=%s: hermesbox resolves and locks the base itself", base).withHint("name it with --base or image.base")
+	}
+	for _, file := range []string{opts.iidFile, opts.metadataFile} {
+		if file == "" {
+			continue
+		}
+		if err := image.CheckWritable(file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // buildArgs are the arguments given, and those that configuration keys stand
@@ -271,14 +298,14 @@ func dockerfileLabel(d *image.Dockerfile) string {
 }
 
 // printImage writes the files that were asked for, then the one line that the next command takes.
-func printImage(app *app, out io.Writer, img image.Image, opts buildOptions) error {
+func printImage(app *app, engine *image.Engine, out io.Writer, img image.Image, opts buildOptions) error {
 	if opts.iidFile != "" {
 		if err := image.WriteFile(opts.iidFile, []byte(img.ID)); err != nil {
 			return err
 		}
 	}
 	if opts.metadataFile != "" {
-		if err := image.WriteMetadata(opts.metadataFile, img); err != nil {
+		if err := engine.WriteMetadata(opts.metadataFile, img); err != nil {
 			return err
 		}
 	}

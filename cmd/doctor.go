@@ -89,23 +89,33 @@ func examine(ctx context.Context, app *app, builder string, spec image.DoctorSpe
 		return dockerResult(engine, err)
 	}))
 	if engine == nil {
-		for _, id := range []string{"buildkit", "platform", "base", "disk"} {
-			checks = append(checks, check.Check{ID: id, Status: check.Skip, Because: "docker", Evidence: "not judged because docker did not pass"})
-		}
-		return checks, nil
+		return append(checks, withEngine(ctx, spec, func(func(*image.Engine) check.Result) check.Result {
+			return check.Result{Status: check.Skip, Because: "docker", Evidence: "not judged because docker did not pass"}
+		})...), nil
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	return append(checks,
-		check.Run("buildkit", "its BuildKit answers", func() check.Result { return engine.CheckBuilder(ctx) }),
-		check.Run("platform", "it builds for the platform", func() check.Result { return engine.CheckPlatform(ctx, spec.Platform) }),
-		check.Run("base", "the base image can be had", func() check.Result { return engine.CheckBase(ctx, spec) }),
-		check.Run("disk", "there is room for images", engine.CheckDisk),
-	), nil
+	return append(checks, withEngine(ctx, spec, func(ask func(*image.Engine) check.Result) check.Result { return ask(engine) })...), nil
+}
+
+// withEngine are the checks that need an Engine; judge gives each what to ask it.
+func withEngine(ctx context.Context, spec image.DoctorSpec, judge func(func(*image.Engine) check.Result) check.Result) []check.Check {
+	run := func(id, title string, ask func(*image.Engine) check.Result) check.Check {
+		return check.Run(id, title, func() check.Result { return judge(ask) })
+	}
+	return []check.Check{
+		run("buildkit", "its BuildKit answers", func(e *image.Engine) check.Result { return e.CheckBuilder(ctx) }),
+		run("platform", "it builds for the platform", func(e *image.Engine) check.Result { return e.CheckPlatform(ctx, spec.Platform) }),
+		run("base", "the base image can be had", func(e *image.Engine) check.Result { return e.CheckBase(ctx, spec) }),
+		run("disk", "there is room for images", (*image.Engine).CheckDisk),
+	}
 }
 
 func dockerResult(engine *image.Engine, err error) check.Result {
 	if err != nil {
-		_, hint := explain(err)
+		hint := failed(err).hint
+		if errors.Is(err, image.ErrNoEngine) {
+			hint = "start Docker, or name its address in DOCKER_HOST"
+		}
 		return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: hint}
 	}
 	store := "graph driver store"

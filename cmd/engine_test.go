@@ -271,6 +271,7 @@ func (m mutation) test(t *testing.T, dir string, engine dockertest.Engine, tag s
 var interruptions = map[string]struct{ recipe, trigger string }{
 	"at solve start":      {"FROM " + dockertest.BaseImage + "\nCOPY . /src\nRUN sleep 60\n", "[internal] load build definition"},
 	"during the transfer": {"FROM scratch\nCOPY . /src\n", "transferring context:"},
+	"during the export":   {"FROM " + dockertest.BaseImage + "\nCOPY small /src\nRUN head -c 300000000 /dev/urandom >/big\n", "exporting layers"},
 	"during a RUN":        {"FROM " + dockertest.BaseImage + "\nCOPY small /src\nRUN echo began-now && sleep 60\n", "began-now"},
 }
 

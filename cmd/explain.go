@@ -24,6 +24,7 @@ var advices = []advice{
 	{image.ErrDockerConfig, exitUsage, "see DOCKER_HOST, DOCKER_CONTEXT and the Docker configuration"},
 	{image.ErrDockerfile, exitUsage, "name another with --file, or leave it away for the recipe that hermesbox brings"},
 	{image.ErrPackage, exitUsage, "make one with npm pack, or leave --web-ui-package away to use the npm registry"},
+	{image.ErrTooNew, exitUsage, "use Docker Engine 23 or later, or write the step without it"},
 	{image.ErrSpec, exitUsage, ""},
 	{image.ErrLock, exitUsage, "mend or remove " + image.LockName},
 	{image.ErrUnauthorized, exitAuth, "log in to the registry with docker login, as a user who may push there"},

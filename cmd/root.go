@@ -27,6 +27,7 @@ func newRoot(app *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w", err).withHint("see %s --help", cmd.CommandPath())
 	})
+	root.SetHelpCommand(newHelp(root))
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newContext(app),
@@ -39,6 +40,21 @@ func newRoot(app *app) *cobra.Command {
 		newCompletion(app),
 	)
 	return root
+}
+
+// newHelp shows the help of a command; one that does not exist is wrong usage.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("unknown command %q", strings.Join(args, " ")).withHint("hermesbox --help lists the commands")
+			}
+			return found.Help()
+		},
+	}
 }
 
 // newGroup is a command that only holds others; a word it does not know is wrong usage.

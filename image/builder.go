@@ -24,6 +24,9 @@ import (
 // ErrSpec means that a value of a Spec cannot be used; the text names it.
 var ErrSpec = errors.New("cannot be used")
 
+// ErrTooNew means that a recipe needs a newer builder.
+var ErrTooNew = errors.New("a newer builder is needed")
+
 // Spec is the image that is wanted.
 type Spec struct {
 	Tree         *buildctx.Tree
@@ -76,7 +79,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	if err := b.checkPlatform(ctx, bk, spec); err != nil {
+	if err := errors.Join(b.Engine.checkSyntax(spec.Dockerfile), b.checkPlatform(ctx, bk, spec)); err != nil {
 		return Image{}, errors.Join(err, bk.Close())
 	}
 	labels := spec.Origin.labels(spec.Tree.Digest(), recipeDigest, spec.Base)
@@ -137,7 +140,7 @@ func (s Spec) Check() error {
 
 // readCABundle reads a PEM file with at least one certificate.
 func readCABundle(path string) (Secret, error) {
-	bundle, err := ReadSecret(caBundleSecretID, path)
+	bundle, err := ReadSecret(CABundleSecret, path)
 	if err != nil {
 		return Secret{}, err
 	}
@@ -183,6 +186,15 @@ func (e *Engine) buildkit(ctx context.Context) (*bkclient.Client, error) {
 // supportsEpoch tells whether the Engine's BuildKit knows SOURCE_DATE_EPOCH: 0.11, which came with Engine 23 and API 1.42.
 func (i EngineInfo) supportsEpoch() bool {
 	return versions.GreaterThanOrEqualTo(i.APIVersion, "1.42")
+}
+
+// checkSyntax refuses what the Engine's frontend cannot read: Engine 20.10 knows
+// no heredocs and few flags.
+func (e *Engine) checkSyntax(d *Dockerfile) error {
+	if d.Newer == "" || versions.GreaterThanOrEqualTo(e.Info.APIVersion, "1.42") {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has %s, which Docker Engine %s cannot read", ErrTooNew, d.Path, d.Newer, e.Info.Version)
 }
 
 // frontendAttrs are the options of the Dockerfile frontend.

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,11 +94,11 @@ func (a answer) String() string {
 // webUI runs the launcher and waits for the readiness that each version has.
 func (t *trial) webUI(ctx context.Context) check.Result {
 	const remedy = "run hermes-studio in the image and read what it prints"
-	if token := t.bakedToken(); token != "" {
-		return failing("let nothing start the Web UI while the image is built", "the image already holds a token: %s", token)
+	if baked := t.baked(); len(baked) > 0 {
+		return failing("let nothing start the agent or the Web UI while the image is built", "the image already holds what only a first start makes: %s", listed(baked))
 	}
 	launch := `command -v hermes-studio >/dev/null || { echo "no hermes-studio in PATH" >&2; exit 127; }
-umask 077; setsid hermes-studio </dev/null >` + launcherLog + ` 2>&1 & sleep 1; kill -0 $! || { tail -n 5 ` + launcherLog + ` >&2; exit 1; }`
+umask 077; setsid hermes-studio </dev/null >` + launcherLog + ` 2>&1 & sleep 1; kill -0 $! 2>/dev/null || { tail -n 5 ` + launcherLog + ` >&2; exit 1; }`
 	started, err := t.inLive(ctx, command{args: []string{"/bin/sh", "-c", launch}, limit: shortLimit})
 	switch {
 	case err != nil:
@@ -134,14 +136,17 @@ func ready(a answer) bool {
 	return health.Bridge == nil || health.Bridge.Ready && health.Version != ""
 }
 
-// bakedToken is a Web UI token that the image holds before any start.
-func (t *trial) bakedToken() string {
+// baked lists tokens, keys and databases that the image holds before any start;
+// every sandbox would share them.
+func (t *trial) baked() []string {
+	var found []string
 	for _, name := range t.files.home {
-		if strings.HasSuffix(name, "/.token") {
-			return name
+		base := path.Base(name)
+		if slices.Contains([]string{".token", ".env", "auth.json", "state.db", "hermes-web-ui.db", ".anthropic_oauth.json"}, base) {
+			found = append(found, name)
 		}
 	}
-	return ""
+	return found
 }
 
 // token wants the token made at start, in the home, for its owner alone.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/docker/docker/api/types/image"
-	"github.com/pelletier/go-toml/v2"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/hermesbox/hermesbox/internal/check"
 )
@@ -21,7 +21,7 @@ func (t *trial) labels(context.Context) check.Result {
 	}
 	var missing []string
 	for _, name := range []string{LabelContext, LabelRecipe} {
-		if !strings.HasPrefix(have[name], "sha256:") || len(have[name]) != len("sha256:")+64 {
+		if _, err := digest.Parse(have[name]); err != nil {
 			missing = append(missing, name)
 		}
 	}
@@ -101,7 +101,7 @@ func (t *trial) litterElsewhere(ctx context.Context) []string {
 		return nil
 	}
 	script := `find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path ` + agentDir + ` -o -path ` + homeDir +
-		` -o -path ` + skillsDir + ` \) -prune -o \( -name '._*' -o -name .DS_Store -o -name __MACOSX -o -name .AppleDouble -o -name .LSOverride \) -print`
+		` -o -path ` + skillsDir + ` \) -prune -o \( -name '._*' -o -name .DS_Store -o -name __MACOSX -o -name .AppleDouble -o -name .LSOverride -o -name "$(printf 'Icon\r')" \) -print`
 	res, err := t.still.exec(ctx, command{args: []string{"/bin/sh", "-c", script}, limit: shortLimit})
 	if err != nil {
 		return nil
@@ -135,6 +135,13 @@ func (t *trial) source(context.Context) check.Result {
 		return failing(rebuild, "%s lists no file", manifestInImage)
 	}
 	missing, changed, added := compareSums(want, t.files.sums)
+	if len(missing)+len(changed)+len(added) == 0 && len(t.files.outside) > 0 {
+		return check.Result{
+			Status:   check.Warn,
+			Evidence: fmt.Sprintf("%d files as in the manifest, none added; %d links lead out of the source, which no manifest covers: %s", len(want), len(t.files.outside), listed(t.files.outside)),
+			Remedy:   "see whether the source has them: hermesbox context check warns of each",
+		}
+	}
 	if len(missing)+len(changed)+len(added) == 0 {
 		return passed("%d files as in the manifest, none added", len(want))
 	}
@@ -172,14 +179,4 @@ func compareSums(want, got map[string]string) (missing, changed, added []string)
 }
 
 // sourceVersion is project.version of the source in the image.
-func (f *contents) sourceVersion() string {
-	var project struct {
-		Project struct {
-			Version string `toml:"version"`
-		} `toml:"project"`
-	}
-	if err := toml.Unmarshal(f.project, &project); err != nil {
-		return ""
-	}
-	return project.Project.Version
-}
+func (f *contents) sourceVersion() string { return versionOf(f.project) }

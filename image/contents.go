@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/containerd/errdefs"
+
+	"github.com/hermesbox/hermesbox/buildctx"
 )
 
 // contents is what an image holds in the places that hermesbox fills, read
@@ -26,6 +28,7 @@ type contents struct {
 	litter   []string          // absolute paths, by name
 	alike    map[string]bool   // those of litter that are look-alikes: no AppleDouble file behind the name
 	home     []string          // absolute paths below homeDir
+	outside  []string          // links below agentDir that lead out of it
 }
 
 // readContents reads the agent, the default home, the skills and the manifest.
@@ -66,7 +69,7 @@ func (c *testContainer) readTree(ctx context.Context, root string, found *conten
 // add takes in one entry by its absolute path.
 func (f *contents) add(name string, header *tar.Header, body io.Reader) error {
 	content := bufio.NewReader(body)
-	if isLitter(path.Base(name)) {
+	if buildctx.IsLitter(path.Base(name), path.Dir(name) == agentDir || path.Dir(name) == homeDir) {
 		f.litter = append(f.litter, name)
 		head, _ := content.Peek(len(appleDoubleMagic)) // a short file is none
 		f.alike[name] = strings.HasPrefix(path.Base(name), "._") && string(head) != appleDoubleMagic
@@ -100,11 +103,17 @@ func (f *contents) add(name string, header *tar.Header, body io.Reader) error {
 // has for a second name, shares the content of the first.
 func (f *contents) addOther(name string, header *tar.Header) error {
 	below, inAgent := strings.CutPrefix(name, agentDir+"/")
-	if header.Typeflag != tar.TypeLink || !inAgent || made(below) {
+	if !inAgent || made(below) {
 		return nil
 	}
-	target := strings.TrimPrefix(header.Linkname, path.Base(agentDir)+"/")
-	f.sums[below] = f.sums[target]
+	switch header.Typeflag {
+	case tar.TypeLink:
+		f.sums[below] = f.sums[strings.TrimPrefix(header.Linkname, path.Base(agentDir)+"/")]
+	case tar.TypeSymlink:
+		if target := path.Join(path.Dir(name), header.Linkname); path.IsAbs(header.Linkname) || !strings.HasPrefix(target, agentDir+"/") {
+			f.outside = append(f.outside, below+" → "+header.Linkname)
+		}
+	}
 	return nil
 }
 
@@ -124,10 +133,3 @@ func made(below string) bool {
 
 // appleDoubleMagic begins every AppleDouble file.
 const appleDoubleMagic = "\x00\x05\x16\x07"
-
-// litterNames are the names of macOS metadata, at any depth.
-var litterNames = map[string]bool{
-	".DS_Store": true, "__MACOSX": true, ".AppleDouble": true, ".LSOverride": true, "Icon\r": true,
-}
-
-func isLitter(name string) bool { return litterNames[name] || strings.HasPrefix(name, "._") }

@@ -23,8 +23,8 @@ type Dockerfile struct {
 	Path        string // on disk; empty for the embedded recipe
 	Content     []byte
 	HasBase     bool   // declares ARG BASE before the first stage
-	DefaultBase string // the default of ARG BASE, if any
-	HasManifest bool   // names .hermesbox, so that the manifest can reach the image
+	HasManifest bool   // copies .hermesbox or its manifest
+	Newer       string // what Docker Engine 20.10's frontend cannot read, if anything; empty where the file names a frontend of its own
 	declared    []string
 }
 
@@ -78,29 +78,51 @@ func parseDockerfile(path string, content []byte) (*Dockerfile, error) {
 	d := &Dockerfile{Path: path, Content: content}
 	d.readArgs(args)
 	for _, child := range parsed.AST.Children {
-		d.HasManifest = d.HasManifest || strings.Contains(child.Original, extrasDir) && !strings.HasPrefix(child.Original, "#")
-		if !strings.EqualFold(child.Value, "arg") {
-			continue
-		}
-		for arg := child.Next; arg != nil; arg = arg.Next {
+		d.readInstruction(child)
+	}
+	if syntax, _, _, ok := parser.DetectSyntax(content); ok && syntax != "" {
+		d.Newer = ""
+	}
+	return d, nil
+}
+
+// readInstruction notes what an instruction declares, copies and needs.
+func (d *Dockerfile) readInstruction(node *parser.Node) {
+	switch strings.ToLower(node.Value) {
+	case "arg":
+		for arg := node.Next; arg != nil; arg = arg.Next {
 			name, _, _ := strings.Cut(arg.Value, "=")
 			d.declared = append(d.declared, name)
 		}
+	case "copy", "add":
+		d.readCopy(node)
 	}
-	return d, nil
+	if len(node.Heredocs) > 0 && d.Newer == "" {
+		d.Newer = fmt.Sprintf("a heredoc in line %d", node.StartLine)
+	}
+}
+
+// readCopy looks at the sources and flags of a COPY or ADD.
+func (d *Dockerfile) readCopy(node *parser.Node) {
+	fromStage := false
+	for _, flag := range node.Flags {
+		name, _, _ := strings.Cut(flag, "=")
+		fromStage = fromStage || name == "--from"
+		if slices.Contains([]string{"--link", "--exclude", "--parents", "--checksum", "--keep-git-dir"}, name) && d.Newer == "" {
+			d.Newer = fmt.Sprintf("%s in line %d", name, node.StartLine)
+		}
+	}
+	for source := node.Next; source != nil && source.Next != nil && !fromStage; source = source.Next {
+		path := strings.TrimPrefix(strings.Trim(source.Value, "./"), "/")
+		d.HasManifest = d.HasManifest || path == "" || path == strings.Trim(extrasDir, "./") || strings.HasPrefix(source.Value, extrasDir+"/")
+	}
 }
 
 // readArgs looks at the arguments before the first stage.
 func (d *Dockerfile) readArgs(args []instructions.ArgCommand) {
 	for _, command := range args {
 		for _, arg := range command.Args {
-			if arg.Key != "BASE" {
-				continue
-			}
-			d.HasBase = true
-			if arg.Value != nil {
-				d.DefaultBase = *arg.Value
-			}
+			d.HasBase = d.HasBase || arg.Key == "BASE"
 		}
 	}
 }

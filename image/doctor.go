@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/distribution/reference"
 	"golang.org/x/sys/unix"
 
 	"github.com/hermesbox/hermesbox/internal/check"
@@ -63,7 +64,9 @@ func (e *Engine) CheckBase(ctx context.Context, spec DoctorSpec) check.Result {
 	case errors.Is(err, ErrBaseMoved):
 		return failing("hermesbox build --update-base takes the new one", "%v", err)
 	case err != nil:
-		return failing("log in to the registry with docker login, load the image into the Engine, or name another base with --base or image.base", "%v", err)
+		return failing("log in to the registry with docker login, load the image into the Engine, or name another base in image.base", "%v", err)
+	case !base.Local && !e.canHave(ctx, base):
+		return failing("log in to its registry, or hermesbox build --update-base", "%s, which the lock or the name pins, is neither in the Engine nor to be had from its registry", base.Ref)
 	case base.Local:
 		return check.Result{
 			Status: check.Warn, Evidence: fmt.Sprintf("%s is only in the Engine (%s)", base.Name, base.Digest),
@@ -71,6 +74,19 @@ func (e *Engine) CheckBase(ctx context.Context, spec DoctorSpec) check.Result {
 		}
 	}
 	return passed("%s is %s", base.Name, base.Digest)
+}
+
+// canHave tells whether a pinned base is in the Engine or in its registry.
+func (e *Engine) canHave(ctx context.Context, base Base) bool {
+	if _, err := e.API.ImageInspect(ctx, base.Ref); err == nil {
+		return true
+	}
+	named, err := reference.ParseDockerRef(base.Ref)
+	if err != nil {
+		return false
+	}
+	_, err = e.registryDigest(ctx, named)
+	return err == nil
 }
 
 // CheckDisk looks at the space where the Engine keeps images, if that is on this machine.

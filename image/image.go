@@ -27,14 +27,19 @@ func (i Image) Ref() string {
 
 // Labels that hermesbox puts on an image.
 const (
-	LabelContext     = "hermesbox.context.digest"
-	LabelRecipe      = "hermesbox.recipe.digest"
-	LabelRevision    = "org.opencontainers.image.revision"
-	LabelVersion     = "org.opencontainers.image.version"
-	LabelCreated     = "org.opencontainers.image.created"
-	LabelBaseName    = "org.opencontainers.image.base.name"
-	LabelBaseDigest  = "org.opencontainers.image.base.digest"
-	manifestInImage  = "/usr/share/hermesbox/manifest"
-	extrasDir        = ".hermesbox"
-	caBundleSecretID = "ca-bundle"
+	LabelContext    = "hermesbox.context.digest"
+	LabelRecipe     = "hermesbox.recipe.digest"
+	LabelRevision   = "org.opencontainers.image.revision"
+	LabelVersion    = "org.opencontainers.image.version"
+	LabelCreated    = "org.opencontainers.image.created"
+	LabelBaseName   = "org.opencontainers.image.base.name"
+	LabelBaseDigest = "org.opencontainers.image.base.digest"
+)
+
+// CABundleSecret is the id of the build secret that a CA bundle becomes.
+const CABundleSecret = "ca-bundle"
+
+const (
+	manifestInImage = "/usr/share/hermesbox/manifest"
+	extrasDir       = ".hermesbox"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"github.com/opencontainers/go-digest"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -59,8 +59,11 @@ func ReadLock(path string) (*Lock, error) {
 	if file.Version != lockVersion {
 		return nil, fmt.Errorf("%w: %s has version %d, this hermesbox knows %d", ErrLock, path, file.Version, lockVersion)
 	}
-	if file.Bases != nil {
-		lock.Bases = file.Bases
+	for key, base := range file.Bases {
+		if _, err := digest.Parse(base.Digest + base.ID); err != nil {
+			return nil, fmt.Errorf("%w: %s: base %q has no digest or id: %w", ErrLock, path, key, err)
+		}
+		lock.Bases[key] = base
 	}
 	return lock, nil
 }
@@ -80,27 +83,4 @@ func (l *Lock) Set(key string, base LockedBase) error {
 	}
 	head := []byte("# What hermesbox resolved; commit it. `hermesbox build --update-base` moves a base.\n")
 	return WriteFile(l.path, append(head, content...))
-}
-
-// WriteFile replaces a file in one step.
-func WriteFile(path string, content []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("writing %s: %w", path, errors.Join(err, tmp.Close(), os.Remove(tmp.Name())))
-		}
-	}()
-	if _, err = tmp.Write(content); err != nil {
-		return err
-	}
-	if err = tmp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -7,15 +7,16 @@ import (
 
 // WriteMetadata writes what was built to a file, as JSON with the keys of
 // docker buildx where it has them.
-func WriteMetadata(path string, img Image) error {
-	meta := map[string]any{
-		"image.name": img.Name,
-		"hermesbox":  img,
+func (e *Engine) WriteMetadata(path string, img Image) error {
+	meta := map[string]any{"image.name": img.Name, "hermesbox": img}
+	switch {
+	case e.Info.ContainerdStore: // the ID is the manifest's digest there
+		meta["containerimage.digest"] = img.ID
+	default:
+		meta["containerimage.config.digest"] = img.ID
 	}
 	if img.Digest != "" {
 		meta["containerimage.digest"] = img.Digest
-	} else {
-		meta["containerimage.config.digest"] = img.ID
 	}
 	content, err := json.MarshalIndent(meta, "", "  ")
 	if err != nil {

@@ -33,6 +33,10 @@ func TestParseDockerfile(t *testing.T) {
 		"manifest in a comment":  {"FROM scratch\n# COPY .hermesbox/manifest /\n", false, false, "", ""},
 		"several in one line":    {"ARG A=1 BASE=2\nFROM $BASE\n", true, false, "BASE", "B"},
 		"with a syntax comment":  {"# syntax=x\nARG BASE\nFROM $BASE\nARG SOURCE_DATE_EPOCH\n", true, false, "SOURCE_DATE_EPOCH", ""},
+		"manifest in a RUN":      {"FROM scratch\nRUN rm -rf /x/.hermesbox\n", false, false, "", ""},
+		"manifest from a stage":  {"FROM scratch AS a\nFROM scratch\nCOPY --from=a .hermesbox/manifest /\n", false, false, "", ""},
+		"copies everything":      {"FROM scratch\nCOPY . /src\n", false, true, "", ""},
+		"copies the directory":   {"FROM scratch\nCOPY .hermesbox /x\n", false, true, "", ""},
 		"continued instructions": {"FROM scratch\nCOPY \\\n  .hermesbox/manifest \\\n  /m\n", false, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,6 +52,32 @@ func TestParseDockerfile(t *testing.T) {
 				t.Errorf("declared are %q", d.declared)
 			}
 		})
+	}
+}
+
+func TestNewerSyntax(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"FROM scratch\nCOPY a /\n":                                "",
+		"FROM scratch\nCOPY --chown=1 a /\n":                      "",
+		"FROM scratch\nCOPY --link a /\n":                         "--link in line 2",
+		"FROM scratch\nRUN <<E\nhi\nE\n":                          "a heredoc in line 2",
+		"# syntax=some/frontend\nFROM scratch\nCOPY --link a /\n": "",
+	} {
+		d, err := parseDockerfile("Dockerfile", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Newer != want {
+			t.Errorf("%q needs %q, want %q", text, d.Newer, want)
+		}
+		old, today := &Engine{Info: EngineInfo{APIVersion: "1.41"}}, &Engine{Info: EngineInfo{APIVersion: "1.51"}}
+		if err := old.checkSyntax(d); errors.Is(err, ErrTooNew) != (want != "") {
+			t.Errorf("%q on API 1.41: %v", text, err)
+		}
+		if err := today.checkSyntax(d); err != nil {
+			t.Errorf("%q on API 1.51: %v", text, err)
+		}
 	}
 }
 
@@ -88,7 +118,7 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := LockedBase{Digest: "sha256:abc"}
+	entry := LockedBase{Digest: "sha256:" + strings.Repeat("ab", 32)}
 	if err := lock.copy().Set("copied linux/amd64", entry); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +135,7 @@ func TestLock(t *testing.T) {
 	if diff := cmp.Diff(map[string]LockedBase{"base linux/amd64": entry}, again.Bases); diff != "" {
 		t.Errorf("read again (-want +got):\n%s", diff)
 	}
-	for name, text := range map[string]string{"version": "version: 9\n", "key": "version: 1\nbase: {}\n", "yaml": "{", "type": "version: 1\nbases: [1]\n"} {
+	for name, text := range map[string]string{"version": "version: 9\n", "key": "version: 1\nbase: {}\n", "yaml": "{", "type": "version: 1\nbases: [1]\n", "digest": "version: 1\nbases: {x: {digest: garbage}}\n", "empty entry": "version: 1\nbases: {x: {}}\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +244,7 @@ func TestCheckPackage(t *testing.T) {
 
 func TestParsePlatform(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{"linux/amd64": "linux/amd64", "linux/x86_64": "linux/amd64", "linux/arm64/v8": "linux/arm64", "linux/arm/v7": "linux/arm/v7"} {
+	for in, want := range map[string]string{"linux/amd64": "linux/amd64", "linux/x86_64": "linux/amd64", "linux/arm64/v8": "linux/arm64", "linux/amd64/v2": "linux/amd64/v2", "linux/arm/v7": "linux/arm/v7"} {
 		if got, err := ParsePlatform(in); err != nil || got != want {
 			t.Errorf("ParsePlatform(%q) = %q, %v; want %q", in, got, err, want)
 		}

@@ -20,7 +20,7 @@ func ParsePlatform(name string) (string, error) {
 
 // native tells whether the Engine's own processor runs the platform.
 func (i EngineInfo) native(platform string) bool {
-	return samePlatform(i.OS+"/"+i.Arch, platform)
+	return samePlatform(i.OS+"/"+i.Arch, platform) || i.Arch == "amd64" && strings.HasPrefix(platform, i.OS+"/amd64/v")
 }
 
 // checkPlatform makes sure that the builder can run the platform, and tells

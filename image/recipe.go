@@ -46,7 +46,7 @@ func recipeOf(spec Spec, extras []extra) recipe {
 		r.Secrets = append(r.Secrets, secret.ID)
 	}
 	if spec.CABundle != "" {
-		r.Secrets = append(r.Secrets, caBundleSecretID)
+		r.Secrets = append(r.Secrets, CABundleSecret)
 	}
 	return r
 }

@@ -21,6 +21,9 @@ func filesOf(t *testing.T, members map[string]string) *contents {
 		if strings.HasSuffix(name, "/") {
 			header.Typeflag = tar.TypeDir
 		}
+		if name, target, ok := strings.Cut(name, " → "); ok {
+			header.Name, header.Typeflag, header.Linkname, header.Size = name, tar.TypeSymlink, target, 0
+		}
 		if err := found.add(strings.TrimSuffix(name, "/"), header, strings.NewReader(content)); err != nil {
 			t.Fatalf("add(%q): %v", name, err)
 		}
@@ -52,6 +55,9 @@ func TestSourceCheck(t *testing.T) {
 			f["/opt/hermes-agent/.venv/x"], f["/opt/hermes-agent/t/__pycache__/a.pyc"] = "1", "2"
 		}, check.Pass, "none added"},
 		"egg-info rewritten": {func(f map[string]string) { f["/opt/hermes-agent/hermes.egg-info/PKG-INFO"] = "new" }, check.Pass, "none added"},
+		"link inside":        {func(f map[string]string) { f["/opt/hermes-agent/l → a.py"] = "link" }, check.Pass, "none added"},
+		"link outside":       {func(f map[string]string) { f["/opt/hermes-agent/l → /srv/evil.py"] = "link" }, check.Warn, "1 links lead out of the source"},
+		"link upwards":       {func(f map[string]string) { f["/opt/hermes-agent/d/l → ../../x"] = "link" }, check.Warn, "1 links"},
 		"deeper egg-info":    {func(f map[string]string) { f["/opt/hermes-agent/x/y.egg-info/f"] = "1" }, check.Fail, "1 added"},
 		"no manifest":        {func(f map[string]string) { delete(f, manifestInImage) }, check.Fail, "has no /usr/share/hermesbox/manifest"},
 		"broken manifest":    {func(f map[string]string) { f[manifestInImage] = "nonsense\n" }, check.Fail, "line 1"},
@@ -89,6 +95,8 @@ func TestLitterCheck(t *testing.T) {
 		"directory":                   {"/opt/hermes-common-skills/a/__MACOSX/", "", false, check.Fail},
 		"Icon with carriage return":   {"/root/.hermes/Icon\r", "", false, check.Fail},
 		"a name that only ends so":    {"/root/.hermes/x._y", "", false, check.Pass},
+		"Spotlight at the root":       {"/opt/hermes-agent/.Spotlight-V100/", "", false, check.Fail},
+		"Spotlight deeper":            {"/opt/hermes-agent/x/.Spotlight-V100/", "", false, check.Pass},
 		"Icon without":                {"/root/.hermes/Icon", "", false, check.Pass},
 		"AppleDouble inside the venv": {"/opt/hermes-agent/.venv/lib/._m.py", apple, false, check.Fail},
 	} {
@@ -155,6 +163,7 @@ func TestLabelsAndPortsChecks(t *testing.T) {
 	}{
 		"as built":       {image(both, "9000/tcp", "49983/tcp"), check.Pass, check.Pass},
 		"no recipe":      {image(map[string]string{LabelContext: digest}, "9000/tcp"), check.Fail, check.Fail},
+		"no hex":         {image(map[string]string{LabelContext: "sha256:" + strings.Repeat("z", 64), LabelRecipe: digest}, "9000/tcp", "49983/tcp"), check.Fail, check.Pass},
 		"short digest":   {image(map[string]string{LabelContext: "sha256:a", LabelRecipe: digest}, "49983/tcp", "9000/udp"), check.Fail, check.Fail},
 		"nothing at all": {&trial{}, check.Fail, check.Fail},
 	} {

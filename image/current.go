@@ -1,0 +1,60 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/distribution/reference"
+)
+
+// Current looks for what a build of the spec would make: the image that the
+// Engine has under the spec's first tag, if its labels name the same context
+// and recipe. The reason says why it is not that; nothing is changed. The
+// image's digest is set where a registry has it.
+func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, reason string, err error) {
+	recipe, err := spec.recipeDigest()
+	if err != nil {
+		return Image{}, false, "", err
+	}
+	tag := spec.Tags[0]
+	found, err := e.inspect(ctx, tag)
+	if errors.Is(err, ErrNoImage) {
+		return Image{}, false, "the Engine has no image " + tag, nil
+	}
+	if err != nil {
+		return Image{}, false, "", err
+	}
+	img = imageOf(tag, found)
+	img.Name = tag
+	switch {
+	case img.Labels[LabelContext] == "":
+		return img, false, tag + " was not built by hermesbox", nil
+	case img.Labels[LabelContext] != spec.Tree.Digest():
+		return img, false, "the context changed", nil
+	case img.Labels[LabelRecipe] != recipe:
+		return img, false, "the recipe changed: Dockerfile, base, arguments or what is sent beside the source", nil
+	}
+	named, err := reference.ParseDockerRef(tag)
+	if err != nil {
+		return img, false, "", fmt.Errorf("%w: tag %q: %w", ErrSpec, tag, err)
+	}
+	if img.Digest = e.servedDigest(ctx, found, named); img.Digest != "" {
+		img.Name = reference.FamiliarName(named)
+	}
+	return img, true, "", nil
+}
+
+// PeekBase is ResolveBase without recording the result.
+func (e *Engine) PeekBase(ctx context.Context, name, platform string, lock *Lock, update bool) (Base, error) {
+	return e.ResolveBase(ctx, name, platform, lock.copy(), update)
+}
+
+// recipeDigest is the digest that a build of the spec would label its image with.
+func (s Spec) recipeDigest() (string, error) {
+	extras, err := makeExtras(s.Tree, s.WebUIPackage)
+	if err != nil {
+		return "", err
+	}
+	return recipeOf(s, extras).digest()
+}
