@@ -35,6 +35,11 @@ func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, re
 	case img.Labels[LabelRecipe] != recipe:
 		return img, false, "the recipe changed: Dockerfile, base, arguments or what is sent beside the source", nil
 	}
+	for _, other := range spec.Tags[1:] {
+		if also, err := e.inspect(ctx, other); err != nil || also.ID != found.ID {
+			return img, false, "the image has no tag " + other, nil
+		}
+	}
 	named, err := reference.ParseDockerRef(tag)
 	if err != nil {
 		return img, false, "", fmt.Errorf("%w: tag %q: %w", ErrSpec, tag, err)

@@ -15,6 +15,9 @@ import (
 	"github.com/tonistiigi/fsutil/types"
 )
 
+// cancelGrace is how long an interrupted builder may take to stop by itself.
+const cancelGrace = 1500 * time.Millisecond
+
 // wait returns the outcome of a solve once its progress was shown, or the cause
 // of ctx's end soon after it.
 func wait(ctx context.Context, bk *bkclient.Client, done <-chan outcome, shown <-chan struct{}) (*bkclient.SolveResponse, error) {
