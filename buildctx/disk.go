@@ -152,6 +152,12 @@ func (d *diskDir) sniff(c child) (bool, error) {
 	return isAppleDouble(buf[:n], st.Size), nil
 }
 
+// oneOf says that a file is one of these. Its directory's device would not do to spare the look: on an overlay it differs.
+func (d *diskDir) oneOf(c child, some []inode) bool {
+	var st unix.Stat_t
+	return c.kind == File && lstatat(d.fd(), c.name, &st) == nil && slices.Contains(some, inodeOf(&st))
+}
+
 // file has the file hashed with others of its directory.
 func (d *diskDir) file(c child, n *node) {
 	f := hashFile{name: c.name, node: n}

@@ -20,6 +20,9 @@ type Options struct {
 	Keep       []string // patterns that bring back look-alikes, .git and .venv
 	Exclude    []string // more patterns, after those of the ignore file
 	Outputs    []string // absolute paths of files that this run writes; left out with a warning where they are in the source
+	// Streams are open files that this run writes to, as a redirected standard output is. One that is a regular file of
+	// the source is left out with a warning, whatever its name. Load does not close them.
+	Streams []*os.File
 }
 
 const ignoreName = ".dockerignore"
@@ -148,7 +151,23 @@ func diskRules(root string, opts Options) (*rules, []Warning, error) {
 		return nil, nil, err
 	}
 	r.outputs = inside(root, opts.Outputs)
-	return r, odd, nil
+	r.streams, err = regular(opts.Streams)
+	return r, odd, err
+}
+
+// regular tells those of the streams that could be files of a source.
+func regular(streams []*os.File) ([]inode, error) {
+	var all []inode
+	for _, f := range streams {
+		var st unix.Stat_t
+		if err := fstat(int(f.Fd()), &st); err != nil {
+			return nil, fmt.Errorf("examining the output %s: %w", f.Name(), err)
+		}
+		if isRegular(&st) {
+			all = append(all, inodeOf(&st))
+		}
+	}
+	return all, nil
 }
 
 // dockerfileIgnore reads the ignore file beside the Dockerfile; nil where there is none.

@@ -25,6 +25,7 @@ type rules struct {
 	ignore  *matcher
 	keep    *matcher
 	outputs []string // files that this run writes, relative to the source
+	streams []inode  // and those of which only an open file is known
 }
 
 // place is a directory during the walk.
@@ -59,7 +60,7 @@ func (r *rules) decide(d directory, at place, c child) (verdict, error) {
 	if err != nil {
 		return v, err
 	}
-	if r.byOutput(&v, at, c, path) || r.byLocal(&v, at, c, kept) {
+	if r.byOutput(&v, d, at, c, path) || r.byLocal(&v, at, c, kept) {
 		return v, nil
 	}
 	if r.byLitter(&v, d, at, c, kept); v.out() {
@@ -88,13 +89,13 @@ func (r *rules) kept(at place, c child, path string) (bool, verdict, error) {
 	return by != nil, v, err
 }
 
-func (r *rules) byOutput(v *verdict, at place, c child, path string) bool {
+func (r *rules) byOutput(v *verdict, d directory, at place, c child, path string) bool {
 	switch {
 	case at.node < 0 && slices.Contains(outputNames, c.name):
 		v.rule = RuleOutput
-	case len(r.outputs) > 0 && slices.Contains(r.outputs, path):
+	case len(r.outputs) > 0 && slices.Contains(r.outputs, path), len(r.streams) > 0 && d.oneOf(c, r.streams):
 		v.rule = RuleOutput
-		v.warn = &Warning{Kind: WarnOutput, Path: path, Detail: "is written by this run and left out of the context"}
+		v.warn = &Warning{Kind: WarnOutput, Path: at.path(c.name), Detail: "is written by this run and left out of the context"}
 	}
 	return v.out()
 }

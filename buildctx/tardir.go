@@ -47,6 +47,9 @@ func (d *tarDir) size(c child) int64 {
 
 func (d *tarDir) sniff(c child) (bool, error) { return d.member.children[c.name].apple, nil }
 
+// oneOf is false: no file that a run writes is in a tar.
+func (d *tarDir) oneOf(child, []inode) bool { return false }
+
 func (d *tarDir) file(c child, n *node) {
 	m := d.member.children[c.name]
 	n.size, n.offset, n.sum, n.exec = m.size, m.offset, m.sum, m.exec

@@ -187,4 +187,3 @@ func or(a, b string) string {
 	}
 	return b
 }
-

@@ -51,7 +51,7 @@ func runContextExplain(ctx context.Context, app *app, out io.Writer, args []stri
 }
 
 func explainPathIn(ctx context.Context, app *app, path, src string, cfg config.Config) (buildctx.Decision, error) {
-	opts, err := treeOptions(cfg, nil)
+	opts, err := app.treeOptions(src, cfg, nil)
 	if err != nil {
 		return buildctx.Decision{}, err
 	}

@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/hermesbox/hermesbox/buildctx"
@@ -23,7 +25,7 @@ func source(args []string, cfg config.Config) string {
 // loadTree reads a source as the configuration says; outputs are the files that
 // this run writes, "" among them standing for none. The caller closes the tree.
 func (a *app) loadTree(ctx context.Context, src string, cfg config.Config, outputs ...string) (*buildctx.Tree, error) {
-	opts, err := treeOptions(cfg, outputs)
+	opts, err := a.treeOptions(src, cfg, outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -31,19 +33,29 @@ func (a *app) loadTree(ctx context.Context, src string, cfg config.Config, outpu
 		a.note("reading a tar from standard input")
 		return buildctx.LoadTar(ctx, a.in, opts)
 	}
-	a.note("reading %s", src)
+	a.note("reading %s", sourceLabel(src))
 	return buildctx.Load(ctx, src, opts)
 }
 
-func treeOptions(cfg config.Config, outputs []string) (buildctx.Options, error) {
+// treeOptions is how a source is read. What standard output and standard error
+// are redirected to is written by this run too.
+func (a *app) treeOptions(src string, cfg config.Config, outputs []string) (buildctx.Options, error) {
 	opts := buildctx.Options{Dockerfile: cfg.Image.Dockerfile, Keep: cfg.Context.Keep, Exclude: cfg.Context.Exclude}
+	if src == "" {
+		return opts, usagef("the source is empty").withHint("name a directory, or leave it away for the configuration's, or the working directory")
+	}
+	for _, w := range []io.Writer{a.rawOut, a.rawErr} {
+		if f, ok := w.(*os.File); ok {
+			opts.Streams = append(opts.Streams, f)
+		}
+	}
 	for _, path := range outputs {
 		if path == "" {
 			continue
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
-			return opts, fmt.Errorf("resolving %s: %w", path, err)
+			return opts, fmt.Errorf("resolving %q: %w", path, err)
 		}
 		opts.Outputs = append(opts.Outputs, abs)
 	}
