@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -20,7 +19,10 @@ func newContextTar(app *app) *cobra.Command {
 		Use:   "tar [SOURCE|-]",
 		Short: "Write the context as a deterministic tar",
 		Long: `Tar writes the clean context to standard output, or to a file: sorted, owner 0, no
-attributes, times made from the contents. The same files give the same bytes.`,
+attributes, times made from the contents. The same files give the same bytes.
+
+A file that -o names is replaced without a question, as docker save does, and only
+once the tar is whole; through a symbolic link, the file that it leads to.`,
 		Example: "  hermesbox context tar . > context.tar\n  hermesbox context tar -o /tmp/context.tar .",
 		Args:    maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,14 +45,14 @@ func runContextTar(ctx context.Context, app *app, out io.Writer, args []string, 
 		}
 		return streamTar(ctx, app, src, loaded.Config, out)
 	}
-	return writeOutput(file, func(w io.Writer, partial string) error {
-		return streamTar(ctx, app, src, loaded.Config, w, file, partial)
+	return writeOutput(file, func(w io.Writer, written ...string) error {
+		return streamTar(ctx, app, src, loaded.Config, w, written...)
 	})
 }
 
 // streamTar writes the tar of a source while it is read; of a tar, after it was read.
 func streamTar(ctx context.Context, app *app, src string, cfg config.Config, out io.Writer, outputs ...string) error {
-	opts, err := treeOptions(cfg, outputs)
+	opts, err := app.treeOptions(src, cfg, outputs)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func sourceLabel(src string) string {
 	if src == stdinSource {
 		return "a tar on standard input"
 	}
-	return src
+	return printable(src)
 }
 
 // refuseTerminal keeps a tar off the screen.
@@ -92,29 +94,3 @@ func refuseTerminal(out io.Writer) error {
 	return nil
 }
 
-// writeOutput has a file written. One that exists is replaced only once the new
-// one is whole; what is no regular file is written to directly. A failure leaves
-// what was there before, and nothing where nothing was.
-func writeOutput(file string, write func(w io.Writer, partial string) error) error {
-	flags, target := os.O_WRONLY|os.O_CREATE|os.O_EXCL, file
-	switch info, err := os.Stat(file); {
-	case err == nil && info.Mode().IsRegular():
-		flags, target = os.O_WRONLY|os.O_CREATE|os.O_TRUNC, file+".partial"
-	case err == nil:
-		flags = os.O_WRONLY
-	}
-	f, err := os.OpenFile(target, flags, 0o644)
-	if err != nil {
-		return fmt.Errorf("creating the tar: %w", err)
-	}
-	err = errors.Join(write(f, target), f.Close())
-	switch {
-	case flags == os.O_WRONLY:
-		return err
-	case err != nil:
-		return errors.Join(err, os.Remove(target))
-	case target != file:
-		return os.Rename(target, file)
-	}
-	return nil
-}
