@@ -30,9 +30,12 @@ func newRoot(app *app) *cobra.Command {
 	root.SetHelpCommand(newHelp(root))
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
+		newUp(app),
+		newPlan(app),
 		newContext(app),
 		newBuild(app),
 		newImage(app),
+		newTemplate(app),
 		newLocal(app),
 		newDoctor(app),
 		newConfig(app),

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/distribution/reference"
 )
@@ -40,14 +39,26 @@ func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, re
 			return img, false, "the image has no tag " + other, nil
 		}
 	}
-	named, err := reference.ParseDockerRef(tag)
+	img, err = e.Pushed(ctx, tag)
+	return img, err == nil, "", err
+}
+
+// Pushed is Inspect, with the digest under which a registry has the image of
+// this name, where one has it.
+func (e *Engine) Pushed(ctx context.Context, ref string) (Image, error) {
+	found, err := e.inspect(ctx, ref)
 	if err != nil {
-		return img, false, "", fmt.Errorf("%w: tag %q: %w", ErrSpec, tag, err)
+		return Image{}, err
+	}
+	img := imageOf(ref, found)
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return img, nil // an image ID has no registry
 	}
 	if img.Digest = e.servedDigest(ctx, found, named); img.Digest != "" {
 		img.Name = reference.FamiliarName(named)
 	}
-	return img, true, "", nil
+	return img, nil
 }
 
 // PeekBase is ResolveBase without recording the result.

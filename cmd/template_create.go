@@ -1,0 +1,180 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hermesbox/hermesbox/internal/config"
+	"github.com/hermesbox/hermesbox/internal/localcube"
+	"github.com/hermesbox/hermesbox/template"
+)
+
+// templateCreateOptions are the flags of template create.
+type templateCreateOptions struct {
+	templateOptions
+	image  string
+	detach bool
+}
+
+func (o *templateCreateOptions) AddFlags(flags *pflag.FlagSet) {
+	o.templateOptions.AddFlags(flags)
+	flags.StringVar(&o.image, "image", "", "`image` to make it from (default: what build tagged as image.name)")
+	flags.BoolVar(&o.detach, "detach", false, "return once the job is submitted")
+}
+
+func newTemplateCreate(app *app) *cobra.Command {
+	var opts templateCreateOptions
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Register an image as a template, and wait until it is READY",
+		Long: `Create has Cube make a template from an image and prints its id. A READY template of the
+same image and with the same settings is used again; then nothing is made. A job that
+failed does not hinder the next try.`,
+		Example: `  hermesbox template create --image registry.example.com/team/hermes-studio@sha256:…
+  hermesbox template create --cube local --image "$(hermesbox build)" --allow-out-cidr 10.10.0.5/32`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runTemplateCreate(cmd.Context(), app, app.out, opts)
+		},
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// runTemplateCreate checks all that can be checked before anybody is asked.
+func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templateCreateOptions) error {
+	loaded, err := app.config(opts.overrides()...)
+	if err != nil {
+		return err
+	}
+	spec, err := opts.spec(loaded)
+	if err != nil {
+		return err
+	}
+	if spec.Image = opts.image; spec.Image == "" {
+		spec.Image = loaded.Config.Image.Name
+	}
+	if err := spec.Check(); err != nil {
+		return cubeFailed(err)
+	}
+	local, err := app.pickCube(loaded.Config.Cube)
+	if err != nil {
+		return err
+	}
+	app.warnEgress(spec, loaded.Config)
+	if opts.image == "" {
+		spec.Image, err = builtImage(ctx, app, loaded.Config, local)
+	} else {
+		spec.Image, err = imageFor(ctx, app, loaded.Config, local, opts.image)
+	}
+	if err != nil {
+		return err
+	}
+	done, err := app.register(ctx, loaded.Config, local, spec, opts.detach)
+	if err != nil {
+		return err
+	}
+	return printRegistered(app, out, done)
+}
+
+// builtImage is what build left under image.name, as Cube gets at it.
+func builtImage(ctx context.Context, app *app, cfg config.Config, local bool) (_ string, err error) {
+	engine, err := connect(ctx, app, cfg.Image.Builder)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	img, err := engine.Pushed(ctx, cfg.Image.Name)
+	if err != nil {
+		return "", err
+	}
+	return referTo(ctx, app, engine, img, cfg, local)
+}
+
+// warnEgress says what of the outbound policy is dangerous or cannot work.
+func (a *app) warnEgress(spec template.Spec, cfg config.Config) {
+	for _, f := range template.Lint(spec, cfg.Sandbox.ModelEndpoints) {
+		if f.Severity != template.Note {
+			a.warn("%s; %s", f.Detail, f.Remedy)
+		}
+	}
+}
+
+// register does the template stage: one process at a time on this machine for
+// a cluster and a name, so that two runs at once end with one template.
+func (a *app) register(ctx context.Context, cfg config.Config, local bool, spec template.Spec, detach bool) (done template.Registered, err error) {
+	link, err := a.openCube(ctx, cfg.Cube, local, true)
+	if err != nil {
+		return done, err
+	}
+	defer link.Close()
+	dir, err := a.locks()
+	if err != nil {
+		return done, err
+	}
+	unlock, err := template.Lock(ctx, dir, link.key+" "+spec.Name, func() { a.note("waiting for another hermesbox that registers %s", spec.Name) })
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	client := a.templateClient(link)
+	done, err = client.Register(ctx, spec, detach)
+	if err != nil {
+		if ctx.Err() != nil && done.Job != "" {
+			a.note("the job goes on: hermesbox template watch %s", done.ID)
+		}
+		return done, cubeFailed(err)
+	}
+	if done.Made {
+		a.sayOutdated(ctx, client, spec.Name, done.ID)
+	} else {
+		a.note("template %s is READY with the same image and settings; nothing is made", done.ID)
+	}
+	return done, nil
+}
+
+// locks is the directory for lock files.
+func (a *app) locks() (string, error) {
+	state, err := localcube.StateDir(a.getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(state), "locks"), nil
+}
+
+// sayOutdated tells of sandboxes that a new template leaves behind. The
+// template stands whether or not they can be counted.
+func (a *app) sayOutdated(ctx context.Context, client *template.Client, name, id string) {
+	users, err := client.Users(ctx, name, id)
+	if err != nil {
+		if a.verbose {
+			a.note("sandboxes of the previous template were not counted: %v", err)
+		}
+		return
+	}
+	if len(users) == 0 {
+		return
+	}
+	a.note("%d sandbox(es) run the previous one; to rebuild them:", len(users))
+	for _, s := range users {
+		sandbox := s.Metadata["hermesbox.name"]
+		if sandbox == "" {
+			sandbox = s.ID
+		}
+		a.note("  hermesbox sandbox rebuild %s", printable(sandbox))
+	}
+}
+
+func printRegistered(app *app, out io.Writer, done template.Registered) error {
+	if app.output == "json" {
+		return app.printJSON(done)
+	}
+	_, err := fmt.Fprintln(out, done.ID)
+	return err
+}
