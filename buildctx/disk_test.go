@@ -22,7 +22,7 @@ func step(t *testing.T, ignore string, change func(root string) error) error {
 	if err := os.Mkdir(filepath.Join(root, "d"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r, _, err := newRules(nil, Options{Exclude: []string{ignore}})
+	r, _, err := makeRules(Options{Exclude: []string{ignore}}, onDisk(root))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,15 +138,6 @@ func TestIgnoreLineOfTheLongestLength(t *testing.T) {
 	}
 }
 
-func TestIgnoreFileThatIsNone(t *testing.T) {
-	t.Parallel()
-	_, err := buildctx.Load(t.Context(), plant(t, map[string]string{".dockerignore/x": "", "a": ""}), buildctx.Options{})
-	var ignoreErr *buildctx.IgnoreError
-	if !errors.As(err, &ignoreErr) || ignoreErr.File != ".dockerignore" {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestOptionPatternErrorsNameTheKey(t *testing.T) {
 	t.Parallel()
 	root := plant(t, map[string]string{"a": ""})

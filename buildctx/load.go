@@ -25,8 +25,6 @@ type Options struct {
 	Streams []*os.File
 }
 
-const ignoreName = ".dockerignore"
-
 // Load reads and hashes a directory. A dir that is a symbolic link is resolved. The caller closes the tree.
 func Load(ctx context.Context, dir string, opts Options) (*Tree, error) {
 	root, err := resolveRoot(dir)
@@ -137,16 +135,7 @@ func resolveRoot(dir string) (string, error) {
 
 // diskRules makes the rules for a directory, and the warnings about its ignore file.
 func diskRules(root string, opts Options) (*rules, []Warning, error) {
-	ignore, err := dockerfileIgnore(opts.Dockerfile)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ignore == nil {
-		if ignore, err = readIgnoreFile(filepath.Join(root, ignoreName), ignoreName); err != nil {
-			return nil, nil, err
-		}
-	}
-	r, odd, err := newRules(ignore, opts)
+	r, odd, err := makeRules(opts, onDisk(root))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,44 +157,6 @@ func regular(streams []*os.File) ([]inode, error) {
 		}
 	}
 	return all, nil
-}
-
-// dockerfileIgnore reads the ignore file beside the Dockerfile; nil where there is none.
-func dockerfileIgnore(dockerfile string) ([]pattern, error) {
-	if dockerfile == "" {
-		return nil, nil
-	}
-	return readIgnoreFile(dockerfile+ignoreName, dockerfile+ignoreName)
-}
-
-// readIgnoreFile returns nil for a file that does not exist, and an empty list for one without patterns.
-func readIgnoreFile(path, name string) (patterns []pattern, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, &IgnoreError{File: name, Err: err}
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	if patterns, err = readIgnore(f, name); err != nil {
-		return nil, err
-	}
-	return append([]pattern{}, patterns...), nil
-}
-
-// newRules puts the patterns of the ignore file and of the options together.
-func newRules(ignore []pattern, opts Options) (*rules, []Warning, error) {
-	more, err := parsePatterns(opts.Exclude, "context.exclude")
-	if err != nil {
-		return nil, nil, err
-	}
-	keep, err := parsePatterns(opts.Keep, "context.keep")
-	if err != nil {
-		return nil, nil, err
-	}
-	all := append(ignore, more...)
-	return &rules{ignore: newMatcher(all), keep: newMatcher(keep)}, lint(all), nil
 }
 
 // inside returns those of the paths that lie in the source, relative to it.

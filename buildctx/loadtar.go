@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 )
 
@@ -78,32 +79,17 @@ func (x *index) top(rep *report) directory {
 }
 
 // rules makes the rules for a tar.
-func (x *index) rules(opts Options) (*rules, []Warning, error) {
-	ignore, err := dockerfileIgnore(opts.Dockerfile)
-	if err != nil {
-		return nil, nil, err
+func (x *index) rules(opts Options) (*rules, []Warning, error) { return makeRules(opts, x) }
+
+func (x *index) look(p string) (child, string, error) {
+	m := x.lookup(p)
+	if m == nil {
+		return child{}, "", fs.ErrNotExist
 	}
-	if ignore == nil {
-		if ignore, err = x.readIgnore(); err != nil {
-			return nil, nil, err
-		}
-	}
-	return newRules(ignore, opts)
+	return child{path.Base(p), m.kind}, m.target, nil
 }
 
-// readIgnore reads the .dockerignore of the tar, through symbolic links.
-func (x *index) readIgnore() ([]pattern, error) {
-	at := ignoreName
-	m := x.lookup(at)
-	for links := 0; m != nil && m.kind == Link && links < maxLinks; links++ {
-		at = path.Join(path.Dir(at), m.target)
-		m = x.lookup(at)
-	}
-	switch {
-	case m == nil:
-		return nil, nil
-	case m.kind != File:
-		return nil, &IgnoreError{File: ignoreName, Err: fmt.Errorf("it is a %s in the tar", m.kind)}
-	}
-	return readIgnore(io.NewSectionReader(x.spool.file, m.offset, m.size), ignoreName)
+func (x *index) open(p string) (io.ReadCloser, error) {
+	m := x.lookup(p)
+	return io.NopCloser(io.NewSectionReader(x.spool.file, m.offset, m.size)), nil
 }

@@ -171,7 +171,7 @@ func TestBadTars(t *testing.T) {
 		{"hard link to a directory", forge(t, of(tar.TypeDir, "d/"), hard("a", "d")), nil, `"a" is a hard link to "d"`},
 		{"hard links in a circle", forge(t, hard("a", "b"), hard("b", "a")), nil, `is a hard link that leads to itself`},
 		{"ignore file", forge(t, file("f", ""), file(".dockerignore", "ok\n[a")), nil, `.dockerignore, line 2: pattern "[a"`},
-		{"directory for an ignore file", forge(t, file("f", ""), of(tar.TypeDir, ".dockerignore")), nil, ".dockerignore: it is a dir in the tar"},
+		{"directory for an ignore file", forge(t, file("f", ""), of(tar.TypeDir, ".dockerignore")), nil, ".dockerignore: it is a dir, and no file"},
 		{"odd type", patch(good, 156, 'M'), nil, "type 'M'"},
 	}
 	for _, tt := range tests {
@@ -239,7 +239,7 @@ func TestTarsThatAreFine(t *testing.T) {
 		{"setuid", forge(t, suid), buildctx.Options{}, []string{"f s"}, []string{"mode s"}},
 		{"an excluded device", forge(t, file("f", ""), of(tar.TypeChar, "null")), buildctx.Options{Exclude: []string{"null"}}, []string{"f f"}, nil},
 		{"an ignore file behind a link", forge(t, file("f", ""), file("i", "f"), member{tar.Header{Name: ".dockerignore", Typeflag: tar.TypeSymlink, Linkname: "./i"}, ""}), buildctx.Options{}, []string{"l .dockerignore", "f i"}, nil},
-		{"a dangling ignore file", forge(t, file("f", ""), member{tar.Header{Name: ".dockerignore", Typeflag: tar.TypeSymlink, Linkname: "i"}, ""}), buildctx.Options{}, []string{"l .dockerignore", "f f"}, []string{"link-dangling .dockerignore"}},
+		{"a dangling ignore file", forge(t, file("f", ""), member{tar.Header{Name: ".dockerignore", Typeflag: tar.TypeSymlink, Linkname: "i"}, ""}), buildctx.Options{}, []string{"l .dockerignore", "f f"}, []string{"ignore-file .dockerignore", "link-dangling .dockerignore"}},
 		{"a global header", forge(t, member{tar.Header{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "0123"}}, ""}, file("f", "")), buildctx.Options{}, []string{"f f"}, nil},
 		{"padding", append(forge(t, file("f", "")), make([]byte, 8192)...), buildctx.Options{}, []string{"f f"}, nil},
 		{"data behind the end", append(forge(t, file("f", "")), []byte("more")...), buildctx.Options{}, []string{"f f"}, []string{"trailing-data -"}},

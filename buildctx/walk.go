@@ -23,8 +23,8 @@ type directory interface {
 	size(c child) int64             // of something left out; 0 where it is unknown
 	sniff(c child) (bool, error)    // is the file AppleDouble
 	oneOf(c child, some []inode) bool
-	file(c child, n *node)          // fills in the node now or until the source's wait returns
-	odd(rep *report)                // warns of what is odd about the directory itself
+	file(c child, n *node) // fills in the node now or until the source's wait returns
+	odd(rep *report)       // warns of what is odd about the directory itself
 	close()
 }
 

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/containerd/errdefs"
 
@@ -65,7 +66,8 @@ func explainTyped(err error) (code int, hint string, ok bool) {
 	case errors.As(err, &configErr):
 		return exitUsage, configErr.Hint, true
 	case errors.As(err, &ignoreErr):
-		return exitUsage, "mend that line; lines follow Docker's rules for .dockerignore", true
+		code, hint = explainIgnore(ignoreErr)
+		return code, hint, true
 	case errors.As(err, &pathErr):
 		code, hint = explainPath(pathErr)
 		return code, hint, true
@@ -73,6 +75,19 @@ func explainTyped(err error) (code int, hint string, ok bool) {
 		return exitFailed, "run it again when nothing writes to the source any more", true
 	}
 	return 0, "", false
+}
+
+func explainIgnore(err *buildctx.IgnoreError) (code int, hint string) {
+	var system syscall.Errno
+	switch {
+	case errors.As(err, &system):
+		return exitFailed, "make it readable, or remove it"
+	case err.Line == 0 && err.Pattern == "":
+		return exitUsage, "make it a file with a pattern on each line, or remove it"
+	case err.Line == 0:
+		return exitUsage, "mend that pattern; patterns follow Docker's rules for .dockerignore"
+	}
+	return exitUsage, "mend that line; lines follow Docker's rules for .dockerignore"
 }
 
 func explainPath(err *buildctx.PathError) (code int, hint string) {
