@@ -136,7 +136,7 @@ func (c *cleaner) litter(h *tar.Header, p string, head []byte) string {
 	if !mayBeAppleDouble(path.Base(p)) {
 		return ""
 	}
-	if isAppleDouble(head, h.Size) || h.Typeflag == tar.TypeLink && c.gone[memberPath(h.Linkname)] {
+	if isAppleDouble(head) || h.Typeflag == tar.TypeLink && c.gone[memberPath(h.Linkname)] {
 		return p
 	}
 	c.report.warn(Warning{Kind: WarnLookAlike, Path: p, Detail: "begins with ._ but is no AppleDouble file; kept"})

@@ -140,16 +140,9 @@ func (d *diskDir) sniff(c child) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = unix.Close(fd) }() // nothing was written
-	var st unix.Stat_t
-	if err := fstat(fd, &st); err != nil {
-		return false, err
-	}
-	buf := make([]byte, appleSniff)
-	n, err := read(fd, buf)
-	if err != nil {
-		return false, err
-	}
-	return isAppleDouble(buf[:n], st.Size), nil
+	var buf [appleSniff]byte
+	n, err := read(fd, buf[:])
+	return err == nil && isAppleDouble(buf[:n]), err
 }
 
 // oneOf says that a file is one of these. Its directory's device would not do to spare the look: on an overlay it differs.

@@ -131,45 +131,31 @@ func TestJoinProblemsIsBounded(t *testing.T) {
 	}
 }
 
-func TestIsAppleDouble(t *testing.T) {
+func TestAppleDouble(t *testing.T) {
 	t.Parallel()
 	good := "\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        \x00\x01\x00\x00\x00\x09\x00\x00\x00\x26\x00\x00\x00\x04data"
 	tests := []struct {
-		name string
-		head string
-		size int64
-		want bool
+		name          string
+		head          string
+		double, whole bool
 	}{
-		{"whole", good, int64(len(good)), true},
-		{"fork behind what was read", good, 1000, true},
-		{"empty", "", 0, false},
-		{"magic alone", good[:8], 8, false},
-		{"table cut off", good[:30], 30, false},
-		{"AppleSingle", "\x00\x05\x16\x00" + good[4:], int64(len(good)), false},
-		{"other version", good[:4] + "\x00\x01\x00\x00" + good[8:], int64(len(good)), false},
-		{"no entries", good[:24] + "\x00\x00" + good[26:], int64(len(good)), false},
-		{"too many entries", good[:24] + "\xff\xff" + good[26:], int64(len(good)), false},
-		{"entry behind the end", good, int64(len(good)) - 1, false},
-		{"entry in the header", good[:33] + "\x10" + good[34:], int64(len(good)), false},
-		{"entry without a number", good[:29] + "\x00" + good[30:], int64(len(good)), false},
+		{"whole", good, true, true},
+		{"empty", "", false, false},
+		{"magic alone", good[:4], true, false},
+		{"half the magic", good[:3], false, false},
+		{"magic and version", good[:8], true, true},
+		{"AppleSingle", "\x00\x05\x16\x00" + good[4:], false, false},
+		{"version 1", good[:4] + "\x00\x01\x00\x00" + good[8:], true, false},
+		{"no entries", good[:24] + "\x00\x00" + good[26:], true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := isAppleDouble([]byte(tt.head), tt.size); got != tt.want {
-				t.Errorf("got %v", got)
+			if double, whole := isAppleDouble([]byte(tt.head)), hasAppleHeader([]byte(tt.head)); double != tt.double || whole != tt.whole {
+				t.Errorf("got %v and %v", double, whole)
 			}
 		})
 	}
-}
-
-func FuzzIsAppleDouble(f *testing.F) {
-	f.Add([]byte("\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        \x00\x02\x00\x00\x00\x09"), int64(163))
-	f.Fuzz(func(t *testing.T, head []byte, size int64) {
-		if isAppleDouble(head, size) && !hasAppleMagic(head) {
-			t.Error("AppleDouble without its magic")
-		}
-	})
 }
 
 func TestComparePaths(t *testing.T) {

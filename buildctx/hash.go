@@ -231,7 +231,7 @@ func (h *hasher) content(ctx context.Context, fd int, size int64, path func() st
 
 // sniff warns of litter that has another name, where the first bytes pass by anyway.
 func (h *hasher) sniff(head []byte, at int64, path func() string) {
-	if at == 0 && hasAppleMagic(head) {
+	if at == 0 && hasAppleHeader(head) {
 		h.pool.warn(WarnAppleDouble, path(), detailAppleDouble)
 	}
 }

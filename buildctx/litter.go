@@ -19,42 +19,20 @@ func isLitterName(name string, root bool) bool {
 
 func mayBeAppleDouble(name string) bool { return strings.HasPrefix(name, "._") }
 
-// AppleDouble: a header of 26 bytes (magic, version, 16 bytes of filler, number of entries), then a table of entries of
-// 12 bytes each (identifier, offset, length). All big-endian.
+// The first bytes of an AppleDouble file, big-endian.
 const (
-	appleMagic     = 0x00051607
-	appleVersion   = 0x00020000
-	appleHeaderLen = 26
-	appleEntryLen  = 12
-	// appleSniff is how much of a file decides: the header and more entries than are defined.
-	appleSniff      = appleHeaderLen + appleEntryLen*appleMaxEntries
-	appleMaxEntries = 32
+	appleMagic   = 0x00051607
+	appleVersion = 0x00020000
+	appleSniff   = 8 // bytes of both
 )
 
-// hasAppleMagic looks at the first eight bytes of a file.
-func hasAppleMagic(head []byte) bool {
-	return len(head) >= 8 && binary.BigEndian.Uint32(head) == appleMagic && binary.BigEndian.Uint32(head[4:]) == appleVersion
+// isAppleDouble says that a file named ._* that begins with head is AppleDouble: by its magic alone. What follows may be
+// damaged or of another version, and is macOS's all the same.
+func isAppleDouble(head []byte) bool {
+	return len(head) >= 4 && binary.BigEndian.Uint32(head) == appleMagic
 }
 
-// isAppleDouble says that a file of this size beginning with head is an AppleDouble file: magic and a sane table, each
-// entry of which lies behind the table and inside the file.
-func isAppleDouble(head []byte, size int64) bool {
-	if len(head) < appleHeaderLen || !hasAppleMagic(head) {
-		return false
-	}
-	count := int(binary.BigEndian.Uint16(head[24:]))
-	table := head[appleHeaderLen:]
-	if count == 0 || count > appleMaxEntries || len(table) < count*appleEntryLen {
-		return false
-	}
-	for ; count > 0; count-- {
-		id := binary.BigEndian.Uint32(table)
-		begin := int64(binary.BigEndian.Uint32(table[4:]))
-		length := int64(binary.BigEndian.Uint32(table[8:]))
-		if id == 0 || begin < appleHeaderLen || begin+length > size {
-			return false
-		}
-		table = table[appleEntryLen:]
-	}
-	return true
+// hasAppleHeader asks for the version too, where no name says that a file is AppleDouble.
+func hasAppleHeader(head []byte) bool {
+	return isAppleDouble(head) && len(head) >= appleSniff && binary.BigEndian.Uint32(head[4:]) == appleVersion
 }

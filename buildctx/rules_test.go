@@ -1,6 +1,7 @@
 package buildctx_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net"
 	"os"
@@ -90,6 +91,34 @@ func TestLitterIsLeftOutAndChangesNothing(t *testing.T) {
 	wantWarnings := []string{"look-alike a/._SUCCESS.crc", "look-alike a/._dir", "look-alike a/._link"}
 	if diff := cmp.Diff(wantWarnings, warnings(tree.Receipt())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDamagedAppleDoubleIsLitter has what begins as macOS's metadata does and goes on otherwise. Names that begin with
+// ._ are told by the magic alone, so that neither is a look-alike, nor is there anything to warn of.
+func TestDamagedAppleDoubleIsLitter(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"._cut": appleDouble(163)[:20], "._magic": appleDouble(163)[:4], "._table": appleDouble(163)[:26] + strings.Repeat("x", 100),
+		"._v1": "\x00\x05\x16\x07\x00\x01\x00\x00" + appleDouble(163)[8:], "f": "",
+	}
+	var members []member
+	for name, content := range files {
+		members = append(members, file(name, content))
+	}
+	opts := buildctx.Options{Keep: []string{"._*"}, Exclude: []string{"!f"}}
+	want := []left{{"._cut", "litter", "file"}, {"._magic", "litter", "file"}, {"._table", "litter", "file"}, {"._v1", "litter", "file"}}
+	for name, tree := range map[string]*buildctx.Tree{
+		"a directory": load(t, plant(t, files), opts), "a tar": loadTar(t, forge(t, members...), opts),
+	} {
+		if diff := cmp.Diff(want, excluded(tree)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	var out bytes.Buffer
+	receipt, err := buildctx.CleanTar(t.Context(), bytes.NewReader(forge(t, members...)), &out)
+	if err != nil || len(receipt.Excluded) != 4 || len(receipt.Warnings) > 0 {
+		t.Errorf("cleaned: %+v, %v", receipt, err)
 	}
 }
 

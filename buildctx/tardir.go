@@ -59,7 +59,7 @@ func (d *tarDir) file(c child, n *node) {
 	if detail := clearedBits(m.mode); detail != "" {
 		warn(WarnMode, detail)
 	}
-	if m.magic {
+	if m.header {
 		warn(WarnAppleDouble, detailAppleDouble)
 	}
 	if m.sparse && m.size >= sparseLimit {

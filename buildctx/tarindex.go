@@ -23,8 +23,8 @@ const (
 type member struct {
 	kind     Kind
 	exec     bool
-	apple    bool // AppleDouble by content
-	magic    bool // at least its magic
+	apple    bool // AppleDouble by its magic
+	header   bool // and by its version
 	sparse   bool
 	implied  bool   // a directory that only the names of others tell of
 	hard     string // the target of a hard link until it is resolved
@@ -172,7 +172,7 @@ func (x *index) content(in *tarInput, m *member) error {
 	}
 	x.sum.sum.Sum(m.sum[:0])
 	m.size = x.spool.size - m.offset
-	m.magic, m.apple = hasAppleMagic(head), isAppleDouble(head, m.size)
+	m.header, m.apple = hasAppleHeader(head), isAppleDouble(head)
 	return nil
 }
 
