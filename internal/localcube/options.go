@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/docker/docker/client"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	TLS, CertFile, KeyFile string
 	// Key, for tests: CubeAPI then demands it.
 	Key string
+	// Pace, for tests, is how long each phase of a template job lasts at least.
+	Pace time.Duration
 }
 
 // ErrSharedRoot is a shared root that cannot be used.

@@ -15,7 +15,8 @@ const (
 	defaultTimeout   = 30 * time.Second
 	defaultPeriod    = 500 * time.Millisecond
 	defaultFailures  = 60
-	envdPatience     = 10 * time.Second
+	envdPatience     = 10 * time.Second // where the request needs the command service
+	envdCourtesy     = 3 * time.Second  // where it would be nice to have
 	probeDialTimeout = 3 * time.Second
 )
 

@@ -35,6 +35,7 @@ func (c *Cluster) buildSteps(ctx context.Context, job, id string, spec TemplateS
 	if err := c.advance(job, PhasePulling, 5); err != nil {
 		return err
 	}
+	pause(ctx, c.opts.Pace)
 	if c.Has(JobStuck) {
 		<-ctx.Done()
 		return context.Cause(ctx)
@@ -47,10 +48,11 @@ func (c *Cluster) buildSteps(ctx context.Context, job, id string, spec TemplateS
 	if err := c.store.change(func(s *state) { s.unpacking(job, id, made, image) }); err != nil {
 		return err
 	}
+	pause(ctx, c.opts.Pace)
 	if err := image.check(spec); err != nil {
 		return errors.Join(err, c.edit(job, func(j *Job) {
 			j.Phase, j.ArtifactStatus = PhaseBuilding, StatusFailed
-			j.Artifact.Status, j.Artifact.LastError = StatusFailed, err.Error()
+			j.Artifact.Status, j.Artifact.LastError = StatusFailed, AsError(err).Msg
 		}))
 	}
 	request, err := createRequest(id, spec, image, made)
@@ -60,7 +62,12 @@ func (c *Cluster) buildSteps(ctx context.Context, job, id string, spec TemplateS
 	if err := c.store.change(func(s *state) { s.distributing(job, id, made, request) }); err != nil {
 		return err
 	}
-	return c.finish(ctx, job, id)
+	pause(ctx, c.opts.Pace)
+	if c.Has(DistributeFails) {
+		return errors.Join(c.edit(job, func(j *Job) { j.Expected, j.Failed, j.Artifact = 1, 1, nil }),
+			fault(CodeInternal, "artifact distribution failed on all 1 nodes: cubelet create image on %s failed: no space left on device", nodeIP))
+	}
+	return c.finish(ctx, job, id, spec.Scope)
 }
 
 // advance moves a job that runs.
@@ -90,23 +97,31 @@ func (s *state) distributing(job, id string, made Artifact, request []byte) {
 }
 
 // finish makes the template on the node: the phase in which it is started and probed.
-func (c *Cluster) finish(ctx context.Context, job, id string) error {
-	nodes := 1
-	if c.Has(NoNode) {
-		nodes = 0
+func (c *Cluster) finish(ctx context.Context, job, id string, scope []string) error {
+	if c.schedule(scope) != nil {
+		return c.noNode(ctx, job, id)
 	}
-	if err := c.edit(job, func(j *Job) { j.Phase, j.Progress, j.Expected, j.Ready = PhaseCreating, 85, nodes, nodes }); err != nil {
+	if err := c.edit(job, func(j *Job) { j.Phase, j.Progress, j.Expected, j.Ready = PhaseCreating, 85, 1, 1 }); err != nil {
 		return err
 	}
-	if nodes == 0 {
-		return errors.Join(c.edit(job, func(j *Job) { j.Artifact, j.TemplateStatus = nil, StatusFailed }),
-			fmt.Errorf("template %s creation failed: %w", id, errNoNodes))
-	}
+	pause(ctx, c.opts.Pace)
 	if err := c.replicate(ctx, job, id); err != nil {
 		return errors.Join(c.edit(job, func(j *Job) { j.TemplateStatus = StatusFailed }),
 			fault(CodeInternal, "template %s creation failed: %s", id, err))
 	}
 	return c.ready(job, id)
+}
+
+// noNode is the end of a job for which there is no node.
+func (c *Cluster) noNode(ctx context.Context, job, id string) error {
+	if err := c.edit(job, func(j *Job) {
+		j.Phase, j.Progress, j.ErrorMessage = PhaseCreating, 85, "no healthy nodes available for template creation"
+	}); err != nil {
+		return err
+	}
+	pause(ctx, c.opts.Pace)
+	return errors.Join(c.edit(job, func(j *Job) { j.Artifact, j.TemplateStatus = nil, StatusFailed }),
+		fmt.Errorf("template %s creation failed: %w", id, errNoNodes))
 }
 
 // ready ends a job well.
@@ -124,6 +139,7 @@ func (c *Cluster) ready(job, id string) error {
 // remake is the job of a redo.
 func (c *Cluster) remake(ctx context.Context, job, id string) {
 	err := c.advance(job, PhaseSnapshotting, 5)
+	pause(ctx, c.opts.Pace)
 	if err == nil {
 		err = c.replicate(ctx, job, id)
 	}
@@ -193,6 +209,9 @@ func (c *Cluster) newReplica(t *template, job string) *Replica {
 
 // tryOut runs the template's container until its probe answers, and removes it.
 func (c *Cluster) tryOut(ctx context.Context, t *template) (err error) {
+	if c.Has(SnapshotFails) {
+		return errDeadline
+	}
 	if t.Overrides.Probe == nil {
 		return nil
 	}

@@ -22,7 +22,9 @@ type Options struct {
 	NodeID     string // "" is "local"
 	// Direct says that container addresses may be tried before published ports.
 	Direct bool
-	Log    *slog.Logger // nil logs nothing
+	// Pace, for tests and rehearsals, is how long each phase of a template job lasts at least.
+	Pace time.Duration
+	Log  *slog.Logger // nil logs nothing
 }
 
 // Cluster is an open local Cube. Close it.

@@ -12,41 +12,50 @@ import (
 	"time"
 )
 
-// meetEnvd waits for the command service, and gives it the environment of the
-// request. An image without one is a sandbox without commands, unless an
-// environment was to be delivered.
+// meetEnvd waits for the command service, gives it the environment of the
+// request, and learns its version. An image without one is a sandbox without
+// commands, unless an environment was to be delivered.
 func (c *Cluster) meetEnvd(ctx context.Context, b *box, env map[string]string) (version string, err error) {
 	client := c.httpClient(b)
 	client.Timeout = probeDialTimeout
 	defer client.CloseIdleConnections()
-	version, err = c.envdHealth(ctx, b, client, len(env) > 0)
-	if err != nil || len(env) == 0 {
-		return version, err
+	needed := len(env) > 0
+	if there, err := c.envdThere(ctx, b, client, needed); err != nil || !there {
+		return "", err
+	}
+	if env == nil {
+		env = map[string]string{}
 	}
 	body, err := json.Marshal(map[string]any{"envVars": env})
 	if err != nil {
-		return version, fmt.Errorf("writing the environment: %w", err)
+		return "", fmt.Errorf("writing the environment: %w", err)
 	}
-	status, _, err := envdCall(ctx, client, http.MethodPost, "/init", body)
-	if err == nil && status != http.StatusNoContent && status != http.StatusOK {
+	status, header, err := envdCall(ctx, client, http.MethodPost, "/init", body)
+	switch {
+	case err == nil && status >= http.StatusBadRequest:
 		err = fmt.Errorf("status %d", status)
+	case err == nil:
+		return header.Get("X-Envd-Version"), nil
 	}
-	if err != nil {
-		return version, fault(CodeNode, "init envd: %s", err)
+	if needed {
+		return "", fault(CodeNode, "init envd: %s", err)
 	}
-	return version, nil
+	return "", nil // what listens there is something else
 }
 
-// envdHealth asks until the service answers; patience is short where the image may have none.
-func (c *Cluster) envdHealth(ctx context.Context, b *box, client *http.Client, needed bool) (version string, err error) {
+// envdThere asks until the service answers; patience is short where the image may have none.
+func (c *Cluster) envdThere(ctx context.Context, b *box, client *http.Client, needed bool) (bool, error) {
 	end := time.Now().Add(envdPatience)
+	if !needed {
+		end = time.Now().Add(envdCourtesy)
+	}
 	for {
-		status, header, err := envdCall(ctx, client, http.MethodGet, "/health", nil)
+		status, _, err := envdCall(ctx, client, http.MethodGet, "/health", nil)
 		if err == nil && status < http.StatusInternalServerError {
-			return header.Get("X-Envd-Version"), nil
+			return true, nil
 		}
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
 		dead := c.alive(ctx, b)
 		if dead != nil || time.Now().After(end) || !needed && b.spec.Overrides.Probe == nil && !b.wantsEnvd() {
@@ -55,9 +64,9 @@ func (c *Cluster) envdHealth(ctx context.Context, b *box, client *http.Client, n
 		pause(ctx, 50*time.Millisecond)
 	}
 	if needed {
-		return "", fault(CodeNode, "init envd: the image has no command service on port %d", EnvdPort)
+		return false, fault(CodeNode, "init envd: the image has no command service on port %d", EnvdPort)
 	}
-	return "", nil
+	return false, nil
 }
 
 // wantsEnvd reports whether the template exposes the command service's port.

@@ -22,22 +22,28 @@ const (
 	NoNode         Fault = "no-node"           // no healthy node: template jobs fail, sandboxes find no resource
 	GivenID        Fault = "given-template-id" // a template gets the id that the client gives, as before 0.3
 	JobStuck       Fault = "job-stuck"         // template jobs stay in PULLING until they are deleted
+	// The nodes have no room for the image: jobs fail while DISTRIBUTING.
+	DistributeFails Fault = "distribute-fails"
+	// The probe never answers: jobs fail while CREATING_TEMPLATE.
+	SnapshotFails Fault = "snapshot-fails"
 )
 
-var faults = []Fault{OldStatus, DeleteUnknown, AsyncPause, ResumeBusy, LoseMetadata, ResumeRejected, SlowCreate, NoNode, GivenID, JobStuck}
+var faults = []Fault{OldStatus, DeleteUnknown, AsyncPause, ResumeBusy, LoseMetadata, ResumeRejected, SlowCreate, NoNode, GivenID, JobStuck, DistributeFails, SnapshotFails}
 
 // about says of each fault what it does, for help and errors.
 var about = map[Fault]string{
-	OldStatus:      "sandbox failures answer 500, as Cube before 0.7.1",
-	DeleteUnknown:  "deleting an unknown sandbox answers 204, as Cube in May 2026",
-	AsyncPause:     "pause answers three seconds before the sandbox is paused",
-	ResumeBusy:     "a paused sandbox cannot be resumed or deleted (Device or resource busy), as Cube before 0.7.0",
-	LoseMetadata:   "a pause loses the metadata of the sandbox, as Cube 0.7.0",
-	ResumeRejected: "resume is rejected by the node's resource policy",
-	SlowCreate:     "create answers 408 with an empty body",
-	NoNode:         "no node is healthy: template jobs fail and sandboxes find no resource",
-	GivenID:        "a template gets the id that the client gives, as Cube before 0.3",
-	JobStuck:       "template jobs stay in PULLING",
+	OldStatus:       "sandbox failures answer 500, as Cube before 0.7.1",
+	DeleteUnknown:   "deleting an unknown sandbox answers 204, as Cube in May 2026",
+	AsyncPause:      "pause answers three seconds before the sandbox is paused",
+	ResumeBusy:      "a paused sandbox cannot be resumed or deleted (Device or resource busy), as Cube before 0.7.0",
+	LoseMetadata:    "a pause loses the metadata of the sandbox, as Cube 0.7.0",
+	ResumeRejected:  "resume is rejected by the node's resource policy",
+	SlowCreate:      "create answers 408 with an empty body",
+	NoNode:          "no node is healthy: template jobs fail and sandboxes find no resource",
+	GivenID:         "a template gets the id that the client gives, as Cube before 0.3",
+	JobStuck:        "template jobs stay in PULLING",
+	DistributeFails: "template jobs fail while DISTRIBUTING: the node has no room",
+	SnapshotFails:   "template jobs fail while CREATING_TEMPLATE: the probe does not answer",
 }
 
 // Faults lists every fault.

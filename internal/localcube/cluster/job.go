@@ -91,7 +91,7 @@ func (c *Cluster) ArtifactJob(id string) (*Job, error) {
 	c.store.view(func(s *state) {
 		for _, j := range s.Jobs {
 			if j.ArtifactID == id && j.Artifact != nil {
-				found = &Job{ArtifactID: id, ArtifactStatus: j.ArtifactStatus, Artifact: j.clone().Artifact}
+				found = &Job{ArtifactID: id, ArtifactStatus: j.Artifact.Status, Artifact: j.clone().Artifact}
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 const asyncDelay = 3 * time.Second
 
 // busyChain is what people met on Cube before 0.7.0 (issues 930, 987, 1207).
-const busyChain = `resume sandbox: CreateVirtioNet(OpenTap(TapOpen(ConfigureTap(Os { code: 16, kind: ResourceBusy, message: "Device or resource busy" }))))`
+const busyChain = `failed to resume: CreateVirtioNet(OpenTap(TapOpen(ConfigureTap(Os { code: 16, kind: ResourceBusy, message: "Device or resource busy" }))))`
 
 // NotPaused is the node's text for resuming what runs.
 const NotPaused = "sandbox is not paused"

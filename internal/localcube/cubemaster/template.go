@@ -26,7 +26,6 @@ type templateInfo struct {
 	Version      string            `json:"version,omitempty"`
 	Status       string            `json:"status,omitempty"`
 	LastError    string            `json:"last_error,omitempty"`
-	JobID        string            `json:"job_id,omitempty"`
 	Alias        string            `json:"alias,omitempty"`
 	Replicas     []cluster.Replica `json:"replicas,omitempty"`
 	Request      json.RawMessage   `json:"create_request,omitempty"`
@@ -49,7 +48,7 @@ func (s *Server) template(r *http.Request) answer {
 		return done(out)
 	}
 	out.InstanceType, out.Version, out.Status, out.LastError = t.InstanceType, "v2", t.Status, t.LastError
-	out.Replicas, out.JobID, out.Alias = t.Replicas, t.JobID, t.Alias
+	out.Replicas, out.Alias = t.Replicas, t.Alias
 	if query.Get("include_request") == "true" {
 		out.Request = t.Request
 	}

@@ -20,8 +20,8 @@
 // hook of the same device sees a TCP connection being opened towards the
 // sandbox and notes its addresses and ports in a set, and only what answers to
 // an entry passes against the rules, never a packet that opens a connection.
-// An entry lasts two minutes until the handshake is done, a day after each
-// packet then, and two minutes after the first FIN or RST. When the set is full
+// An entry lasts two minutes until the sandbox answers, a day after each of
+// its answers then, and two minutes after the first FIN or RST. When the set is full
 // (65536) further connections to the sandbox get no answer.
 //
 // A frame must also bear the sandbox's own MAC and IPv4 address, and no IP

@@ -51,6 +51,53 @@ func TestInboundLives(t *testing.T) {
 	expect(t, s, public, Drop)
 }
 
+// TestFlowLasts looks at how long connections are remembered.
+func TestFlowLasts(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		of   func(*testing.T, *world, Target)
+		want time.Duration
+	}{
+		{"a SYN that nobody answers", func(t *testing.T, w *world, target Target) {
+			w.host.run(t, "ip", "neigh", "replace", target.Address.String(), "lladdr", "02:00:00:00:00:77", "dev", "br0")
+			w.host.run(t, "bridge", "fdb", "add", "02:00:00:00:00:77", "dev", "box1", "master", "static")
+			if err := reach(w.host, "tcp", target.Address.String(), nil, patience); err == nil {
+				t.Error("somebody answered")
+			}
+		}, opening},
+		{"a connection", func(t *testing.T, w *world, target Target) {
+			dialFrom(t, w.host, target.Address.String()+":7")
+		}, established},
+		{"a connection in use", func(t *testing.T, w *world, target Target) {
+			c := dialFrom(t, w.host, target.Address.String()+":7")
+			if err := exchange(c, []byte("hello"), enough); err != nil {
+				t.Error(err)
+			}
+		}, established},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s, target := w.sandbox(t)
+			echo(t, s, target.Address.String())
+			mustApply(t, target, Rules{})
+			test.of(t, w, target)
+			c, err := dial(w.host.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noted, err := c.GetSetElements(newTable(target, link{}).flows)
+			if err != nil || len(noted) != 1 {
+				t.Fatalf("%d connections noted, want 1 (%v)", len(noted), err)
+			}
+			if left := noted[0].Expires; left > test.want || left < test.want-time.Minute {
+				t.Errorf("forgotten after %s, want %s", left, test.want)
+			}
+		})
+	}
+}
+
 // dialFrom connects and closes at the end of the test.
 func dialFrom(t *testing.T, s space, addr string) net.Conn {
 	t.Helper()

@@ -61,7 +61,7 @@ func numbered(n uint32) netip.Addr {
 func (w *world) ask(t *testing.T, s space, target Target, addrs []netip.Addr) map[netip.Addr]bool {
 	t.Helper()
 	fd := listenRaw(t, w.host, "br0")
-	defer unix.Close(fd)
+	defer closeFD(t, fd)
 	for _, addr := range addrs {
 		f := honest(target, "0.0.0.0", "")
 		f.dest = addr

@@ -67,13 +67,12 @@ func neighbours(t Target) []exprs {
 	return []exprs{rule(elsewhere, tcp(), reset()), rule(elsewhere, drop())}
 }
 
-// noting watches packets to the sandbox; it lets all of them pass.
+// noting watches packets to the sandbox; it lets all of them pass. What keeps a
+// connection in mind is the sandbox's own packets: it acknowledges what it gets.
 func (x *table) noting() []exprs {
-	flow := rule(protocolIPv4(), tcp(), inbound())
 	return []exprs{
 		rule(protocolIPv4(), tcp(), opens(), inbound(), keep(x.flows, opening), accept()),
 		rule(protocolIPv4(), tcp(), closes(), inbound(), in(x.flows), keep(x.closing, ending), forget(x.flows), accept()),
-		rule(flow, in(x.flows), keep(x.flows, established), accept()),
 	}
 }
 

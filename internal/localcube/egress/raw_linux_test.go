@@ -50,13 +50,20 @@ func send(t *testing.T, s space, raw []byte) {
 		if err != nil {
 			return err
 		}
-		defer unix.Close(fd)
+		defer closeFD(t, fd)
 		device, err := net.InterfaceByName("eth0")
 		if err != nil {
 			return err
 		}
 		return unix.Sendto(fd, raw, 0, &unix.SockaddrLinklayer{Ifindex: device.Index, Protocol: 0x0008, Halen: 6})
 	})
+}
+
+func closeFD(t *testing.T, fd int) {
+	t.Helper()
+	if err := unix.Close(fd); err != nil {
+		t.Errorf("closing a socket: %v", err)
+	}
 }
 
 // listenRaw listens to all frames of a device, for 50 ms at a time; close it.
@@ -86,7 +93,7 @@ func listenRaw(t *testing.T, s space, device string) int {
 func arrives(t *testing.T, s space, device, payload string, f func()) bool {
 	t.Helper()
 	fd := listenRaw(t, s, device)
-	defer unix.Close(fd)
+	defer closeFD(t, fd)
 	f()
 	return seen(fd, payload)
 }

@@ -1,0 +1,149 @@
+package localcube_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
+	"github.com/hermesbox/hermesbox/internal/localcube"
+)
+
+const replayer = "../../scripts/standin/envd/testdata/replay.py"
+
+// verdicts is what replay.py prints.
+type verdicts struct {
+	Same      []string            `json:"same"`
+	Different []difference        `json:"different"`
+	NotTried  map[string][]string `json:"not_tried"`
+}
+
+type difference struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Want any    `json:"want"`
+	Got  any    `json:"got"`
+}
+
+// TestReplay sends what was recorded of a real CubeMaster and CubeAPI to the
+// local Cube. What it answers differently is in differences_test.go, by reason.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		dockertest.Missing(t, "python", err)
+	}
+	engine := dockertest.Default(t)
+	run := []string{`ENTRYPOINT ["/entry.sh"]`, `CMD ["/bin/server","--port","9000"]`, "WORKDIR /srv", "ENV APP=demo", "ENV PATH=/usr/bin:/bin"}
+	importApp(t, engine, "registry.example/team/app:1", run...)
+	importApp(t, engine, "registry.example/team/app:slow", run...)
+	importApp(t, engine, "registry.example/team/nocmd:1")
+	used := make([]bool, len(differences()))
+	for _, part := range []struct {
+		name  string
+		files []string
+		url   func(localcube.Status) string
+		lines int
+	}{
+		{"cubemaster", []string{"testdata/cubemaster.jsonl"}, func(st localcube.Status) string { return st.MasterAddr }, 279},
+		{"cubeapi", []string{"testdata/cubeapi-to-cubemaster.jsonl", "testdata/cubeapi.jsonl"}, func(st localcube.Status) string { return st.APIURL }, 314},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			opts := localcube.Options{
+				Docker: engine.Client, StateDir: tempDir(t), SharedRoot: t.TempDir(), Domain: "cube.app", NodeID: "node-a", Pace: 300 * time.Millisecond,
+			}
+			for _, dir := range []string{"h", "s"} {
+				if err := os.Mkdir(opts.SharedRoot+"/"+dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			st := serve(t, opts)
+			stage, front := newStage(t, st, opts, part.url(st))
+			judge(t, replay(t, front, stage, part.files), recorded(t, part.lines, part.files...), used)
+		})
+	}
+	for i, rule := range differences() {
+		if !used[i] {
+			t.Errorf("listed as different, but is the same: %s (%s)", rule.names, rule.reason)
+		}
+	}
+}
+
+func replay(t *testing.T, front, stage *httptest.Server, files []string) verdicts {
+	t.Helper()
+	args := append([]string{
+		replayer, "--json", "--skip", "cm.sandbox.delete.node-error", "--skip", "api.delete.not-normal",
+		"--restart", "curl -fsS " + stage.URL + "/$REPLAY_STATE",
+	}, files...)
+	cmd := exec.CommandContext(t.Context(), "python3", append(args, front.URL)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var v verdicts
+	if jerr := json.Unmarshal(out, &v); jerr != nil {
+		t.Fatalf("replaying: %v, %v\n%s", err, jerr, stderr.String())
+	}
+	return v
+}
+
+// judge compares verdicts with the list of what differs on purpose, and notes which of its rules were used.
+func judge(t *testing.T, v verdicts, names []string, used []bool) {
+	t.Helper()
+	judged := map[string]bool{}
+	for _, name := range v.Same {
+		judged[name] = true
+	}
+	complain := func(name, path, what string) {
+		judged[name] = true
+		for i, rule := range differences() {
+			if rule.matches(name, path) {
+				used[i] = true
+				return
+			}
+		}
+		t.Errorf("%s: %s: %s", name, path, what)
+	}
+	for _, d := range v.Different {
+		complain(d.Name, d.Path, fmt.Sprintf("want %v got %v", d.Want, d.Got))
+	}
+	for why, list := range v.NotTried {
+		for _, name := range list {
+			complain(name, "not tried", why)
+		}
+	}
+	for _, name := range names {
+		if !judged[name] {
+			complain(name, "not sent", "skipped")
+		}
+	}
+}
+
+// recorded gives the names of all lines.
+func recorded(t *testing.T, want int, files ...string) []string {
+	t.Helper()
+	var names []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var exchange struct{ Name string }
+			if err := json.Unmarshal(line, &exchange); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, exchange.Name)
+		}
+	}
+	if len(names) != want {
+		t.Fatalf("%d recorded exchanges, want %d", len(names), want)
+	}
+	return names
+}
