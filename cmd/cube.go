@@ -17,7 +17,6 @@ import (
 type connected struct {
 	*cube.Client
 	local bool
-	key   string // tells clusters apart
 }
 
 // pickCube says whether the local Cube is meant; it asks nobody. Without a
@@ -65,7 +64,7 @@ func (a *app) openCube(ctx context.Context, cfg config.Cube, local, start bool) 
 	if err != nil {
 		return nil, cubeFailed(err)
 	}
-	return &connected{Client: client, local: local, key: opts.MasterAddr + " " + opts.APIURL}, nil
+	return &connected{client, local}, nil
 }
 
 // apiKey is the credential for CubeAPI.

@@ -69,12 +69,12 @@ func (p *pipeline) plan(ctx context.Context) error {
 	default:
 		planned.Result = img.Ref()
 	}
-	p.say(planned)
+	p.record(planned)
 	if !p.opts.reaches(stageTemplate) {
 		return nil
 	}
 	if planned.Action != actionNone {
-		p.say(stage{stageTemplate, actionRegister, "its image is new", ""})
+		p.record(stage{stageTemplate, actionRegister, "its image is new", ""})
 		return nil
 	}
 	return p.planTemplate(ctx, img)
@@ -87,7 +87,7 @@ func (p *pipeline) planTemplate(ctx context.Context, img image.Image) (err error
 	}
 	link, err := p.app.openCube(ctx, p.loaded.Config.Cube, p.local, false)
 	if notRunning(err) {
-		p.say(stage{stageTemplate, actionRegister, "no local Cube runs: up starts one", ""})
+		p.record(stage{stageTemplate, actionRegister, "no local Cube runs: up starts one", ""})
 		return nil
 	}
 	if err != nil {
@@ -99,9 +99,9 @@ func (p *pipeline) planTemplate(ctx context.Context, img image.Image) (err error
 	case err != nil:
 		return cubeFailed(err)
 	case ok:
-		p.say(stage{stageTemplate, actionNone, "it is READY with this image and these settings", found.ID})
+		p.record(stage{stageTemplate, actionNone, "it is READY with this image and these settings", found.ID})
 	default:
-		p.say(stage{stageTemplate, actionRegister, reason, ""})
+		p.record(stage{stageTemplate, actionRegister, reason, ""})
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (p *pipeline) open(ctx context.Context, args []string) error {
 	if err := readSource(ctx, p.app, &p.image, args, p.loaded.Config, p.opts.build); err != nil {
 		return err
 	}
-	p.say(stage{stageContext, actionRead, "it is read whole each time", p.image.Tree.Digest()})
+	p.record(stage{stageContext, actionRead, "it is read whole each time", p.image.Tree.Digest()})
 	if !p.opts.reaches(stageImage) {
 		return nil
 	}
@@ -148,14 +148,8 @@ func (p *pipeline) close() error {
 	return errors.Join(errs...)
 }
 
-// say records a stage and tells of it.
-func (p *pipeline) say(s stage) {
-	p.done = append(p.done, s)
-	if s.Stage == stageContext {
-		return // reading it has told
-	}
-	p.app.note("%s: %s: %s", s.Stage, s.Action, s.Reason)
-}
+// record keeps what a stage did, or would do.
+func (p *pipeline) record(s stage) { p.done = append(p.done, s) }
 
 // current looks for the image that is there already.
 func (p *pipeline) current(ctx context.Context) (img image.Image, ok bool, reason string, err error) {

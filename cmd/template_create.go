@@ -76,8 +76,12 @@ func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templa
 	if err != nil {
 		return err
 	}
-	done, err := app.register(ctx, loaded.Config, local, spec, opts.detach)
+	unlock, err := app.lockTemplate(ctx, loaded.Config, local)
 	if err != nil {
+		return err
+	}
+	done, err := app.register(ctx, loaded.Config.Cube, local, spec, opts.detach)
+	if err := errors.Join(err, unlock()); err != nil {
 		return err
 	}
 	return printRegistered(app, out, done)
@@ -106,23 +110,27 @@ func (a *app) warnEgress(spec template.Spec, cfg config.Config) {
 	}
 }
 
-// register does the template stage: one process at a time on this machine for
-// a cluster and a name, so that two runs at once end with one template.
-func (a *app) register(ctx context.Context, cfg config.Config, local bool, spec template.Spec, detach bool) (done template.Registered, err error) {
-	link, err := a.openCube(ctx, cfg.Cube, local, true)
+// lockTemplate makes this the only run on this machine that registers
+// templates of the name with the cluster, so that two at once end with one.
+func (a *app) lockTemplate(ctx context.Context, cfg config.Config, local bool) (unlock func() error, err error) {
+	dir, err := a.locks()
+	if err != nil {
+		return nil, err
+	}
+	key := cfg.Template.Name + " local"
+	if !local {
+		key = cfg.Template.Name + " " + cfg.Cube.MasterAddr + " " + cfg.Cube.APIURL
+	}
+	return template.Lock(ctx, dir, key, func() { a.note("waiting for another run that registers %s", cfg.Template.Name) })
+}
+
+// register does the template stage; the caller has the lock.
+func (a *app) register(ctx context.Context, cfg config.Cube, local bool, spec template.Spec, detach bool) (done template.Registered, err error) {
+	link, err := a.openCube(ctx, cfg, local, true)
 	if err != nil {
 		return done, err
 	}
 	defer link.Close()
-	dir, err := a.locks()
-	if err != nil {
-		return done, err
-	}
-	unlock, err := template.Lock(ctx, dir, link.key+" "+spec.Name, func() { a.note("waiting for another hermesbox that registers %s", spec.Name) })
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
 	client := a.templateClient(link)
 	done, err = client.Register(ctx, spec, detach)
 	if err != nil {

@@ -56,10 +56,20 @@ func runUp(ctx context.Context, app *app, out io.Writer, args []string, opts upO
 	return nil
 }
 
-// up does the stages after the context.
-func (p *pipeline) up(ctx context.Context) error {
+// up does the stages after the context. Where a template is wanted, no other
+// run does so at the same time: the second finds what the first has made.
+func (p *pipeline) up(ctx context.Context) (err error) {
+	if !p.opts.reaches(stageTemplate) {
+		_, err := p.makeImage(ctx)
+		return err
+	}
+	unlock, err := p.app.lockTemplate(ctx, p.loaded.Config, p.local)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	img, err := p.makeImage(ctx)
-	if err != nil || !p.opts.reaches(stageTemplate) {
+	if err != nil {
 		return err
 	}
 	return p.makeTemplate(ctx, img)
@@ -75,8 +85,10 @@ func (p *pipeline) makeImage(ctx context.Context) (image.Image, error) {
 		return img, err
 	}
 	did := stage{stageImage, actionNone, unchanged(img), ""}
-	if !ok {
-		p.app.note("image: build: %s", reason)
+	if ok {
+		p.app.note("%s; it is not built", did.Reason)
+	} else {
+		p.app.note("building %s: %s", p.image.Tags[0], reason)
 		did.Action, did.Reason = actionBuild, reason
 		builder := image.Builder{Engine: p.engine, Progress: p.app.display(), Mode: p.app.progress, Note: p.app.note, Secrets: p.app.secrets}
 		if img, err = builder.Build(ctx, p.image); err != nil {
@@ -92,7 +104,7 @@ func (p *pipeline) makeImage(ctx context.Context) (image.Image, error) {
 		}
 	}
 	did.Result = img.Ref()
-	p.say(did)
+	p.record(did)
 	return img, nil
 }
 
@@ -101,7 +113,7 @@ func (p *pipeline) makeTemplate(ctx context.Context, img image.Image) (err error
 	if p.wanted.Image, err = referTo(ctx, p.app, p.engine, img, p.loaded.Config, p.local); err != nil {
 		return err
 	}
-	done, err := p.app.register(ctx, p.loaded.Config, p.local, p.wanted, false)
+	done, err := p.app.register(ctx, p.loaded.Config.Cube, p.local, p.wanted, false)
 	if err != nil {
 		return err
 	}
@@ -109,6 +121,6 @@ func (p *pipeline) makeTemplate(ctx context.Context, img image.Image) (err error
 	if done.Made {
 		did.Action, did.Reason = actionRegister, done.Reason
 	}
-	p.say(did)
+	p.record(did)
 	return nil
 }
