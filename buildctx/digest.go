@@ -11,6 +11,7 @@ func (t *Tree) finish(w *walker) error {
 		return err
 	}
 	w.checkLinks()
+	w.rules.keep.unused(&w.report)
 	t.receipt = w.report.receipt()
 	sum := sha256.New()
 	line := make([]byte, 0, 512)

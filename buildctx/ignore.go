@@ -26,6 +26,7 @@ type pattern struct {
 	literal bool   // matched here and not by the library; see newPattern
 	single  *patternmatcher.PatternMatcher
 	info    patternmatcher.MatchInfo
+	used    bool // overrode a rule, as a pattern of context.keep
 }
 
 // readIgnore parses an ignore file as BuildKit does. The name is for messages.

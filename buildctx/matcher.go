@@ -1,6 +1,9 @@
 package buildctx
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // matcher answers for a list of patterns as patternmatcher's MatchesUsingParentResults does, which is what BuildKit
 // asks, and says which pattern decided. It is not safe for concurrent use: patterns compile when first asked.
@@ -64,6 +67,35 @@ func (m *matcher) decide(path string, parent, own verdicts) (*pattern, error) {
 // decideFile is decide for what has no children.
 func (m *matcher) decideFile(path string, parent verdicts) (*pattern, error) {
 	return m.decide(path, parent, m.scratch)
+}
+
+// use notes which patterns a rule was overridden by: the one that decided, and others that name the path itself.
+func (m *matcher) use(by *pattern, rule, path string) error {
+	if rule == "" {
+		return nil
+	}
+	by.used = true
+	for i := range m.patterns {
+		p := &m.patterns[i]
+		if p.used {
+			continue
+		}
+		var err error
+		if p.used, err = p.match(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unused warns of patterns of context.keep that brought nothing back.
+func (m *matcher) unused(rep *report) {
+	for _, p := range m.patterns {
+		if !p.used && !p.negated {
+			rep.warn(Warning{Kind: WarnIgnore, Path: p.file, Detail: fmt.Sprintf(
+				"%q brings nothing back: it matches no look-alike, and neither .git nor .venv", p.text)})
+		}
+	}
 }
 
 // prunes says that nothing below an excluded directory can come back, by BuildKit's rule.

@@ -48,6 +48,7 @@ type Large struct {
 const (
 	WarnOutput      = "output"       // a file that this run writes inside the source
 	WarnLookAlike   = "look-alike"   // named ._* but no AppleDouble file
+	WarnKept        = "kept"         // in the context against a rule, by context.keep
 	WarnAppleDouble = "apple-double" // an AppleDouble file by content, with a name of its own; carried
 	WarnSocket      = "socket"
 	WarnFold        = "fold"         // names that differ only in case or Unicode normalisation

@@ -36,6 +36,11 @@ type place struct {
 	keep   verdicts
 }
 
+// below is the place of a directory in it.
+func (p place) below(c child, v *verdict) place {
+	return place{prefix: p.path(c.name) + "/", ignore: v.ignore, keep: v.keep}
+}
+
 func (p place) path(name string) string { return p.prefix + name }
 
 // verdict is the answer for one entry. The zero value carries it.
@@ -43,7 +48,8 @@ type verdict struct {
 	rule    string   // empty: carried
 	pattern *pattern // behind rule, where a pattern decided
 	warn    *Warning
-	descend bool // left out, but a pattern may bring back what lies below
+	descend bool   // left out, but a pattern may bring back what lies below
+	kept    string // the rule that context.keep overrides
 	ignore  verdicts
 	keep    verdicts
 }
@@ -66,6 +72,9 @@ func (r *rules) decide(d directory, at place, c child) (verdict, error) {
 	if r.byLitter(&v, d, at, c, kept); v.out() {
 		return v, nil
 	}
+	if err := r.keep.use(kept, v.kept, path); err != nil {
+		return v, err
+	}
 	return v, r.byIgnore(&v, at, c, path)
 }
 
@@ -75,18 +84,18 @@ func (r *rules) needPath(name string) bool {
 }
 
 // kept asks the keep patterns, and begins the verdict with what the children need of the answer.
-func (r *rules) kept(at place, c child, path string) (bool, verdict, error) {
+func (r *rules) kept(at place, c child, path string) (*pattern, verdict, error) {
 	var v verdict
 	if len(r.keep.patterns) == 0 {
-		return false, v, nil
+		return nil, v, nil
 	}
 	if c.kind != Dir {
 		by, err := r.keep.decideFile(path, at.keep)
-		return by != nil, v, err
+		return by, v, err
 	}
 	v.keep = make(verdicts, len(r.keep.patterns))
 	by, err := r.keep.decide(path, at.keep, v.keep)
-	return by != nil, v, err
+	return by, v, err
 }
 
 func (r *rules) byOutput(v *verdict, d directory, at place, c child, path string) bool {
@@ -100,14 +109,18 @@ func (r *rules) byOutput(v *verdict, d directory, at place, c child, path string
 	return v.out()
 }
 
-func (r *rules) byLocal(v *verdict, at place, c child, kept bool) bool {
-	if at.node < 0 && !kept && slices.Contains(localNames, c.name) {
+func (r *rules) byLocal(v *verdict, at place, c child, kept *pattern) bool {
+	switch {
+	case at.node >= 0 || !slices.Contains(localNames, c.name):
+	case kept != nil:
+		v.kept = RuleLocal
+	default:
 		v.rule = RuleLocal
 	}
 	return v.out()
 }
 
-func (r *rules) byLitter(v *verdict, d directory, at place, c child, kept bool) {
+func (r *rules) byLitter(v *verdict, d directory, at place, c child, kept *pattern) {
 	if isLitterName(c.name, at.node < 0) {
 		v.rule = RuleLitter
 		return
@@ -119,8 +132,8 @@ func (r *rules) byLitter(v *verdict, d directory, at place, c child, kept bool) 
 	switch {
 	case is:
 		v.rule = RuleLitter
-	case kept:
-		// A file that cannot be read is not left out: reading it fails with its path.
+	case kept != nil:
+		v.kept = RuleLookAlike // A file that cannot be read is not left out: reading it fails with its path.
 	case err != nil:
 		v.rule = RuleLookAlike
 		v.warn = &Warning{Kind: WarnLookAlike, Path: at.path(c.name), Detail: "begins with ._ and cannot be read; left out"}

@@ -30,6 +30,10 @@ func file(name, content string) member {
 	return member{tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, content}
 }
 
+func paxHeader(name, key, value string) tar.Header {
+	return tar.Header{Name: name, Typeflag: tar.TypeReg, Format: tar.FormatPAX, PAXRecords: map[string]string{key: value}}
+}
+
 func hard(name, target string) member {
 	return member{tar.Header{Name: name, Typeflag: tar.TypeLink, Linkname: target}, ""}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -108,8 +109,16 @@ func (w *walker) child(ctx context.Context, d directory, at place, c child) (car
 	default:
 		w.problems.add(at.path(c.name), &PathError{Path: at.path(c.name), Reason: IsDevice, Detail: "is a device"})
 	}
-	w.oddName(at, c)
+	w.odd(at, c, &v)
 	return true, nil
+}
+
+// odd warns of what is carried and yet odd.
+func (w *walker) odd(at place, c child, v *verdict) {
+	w.oddName(at, c)
+	if v.kept != "" {
+		w.report.warn(Warning{Kind: WarnKept, Path: at.path(c.name), Detail: "is in the context by context.keep, against the rule " + v.kept})
+	}
 }
 
 func (w *walker) leaveOut(d directory, at place, c child, v *verdict) {
@@ -160,11 +169,11 @@ func (w *walker) subdir(ctx context.Context, d directory, at place, c child, v *
 		return false, nil
 	}
 	if v.out() && w.rules.ignore.classicPrunes(path) {
-		w.report.warn(Warning{Kind: WarnClassic, Path: path, Detail: "is left out by " + v.rule +
+		w.report.warn(Warning{Kind: WarnClassic, Path: path, Detail: "is left out by " + strconv.Quote(v.rule) +
 			" and brought back in part; the classic builder would leave it out whole"})
 	}
 	sub.odd(&w.report)
-	w.oddName(at, c)
+	w.odd(at, c, v)
 	return true, nil
 }
 
