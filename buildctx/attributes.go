@@ -73,9 +73,9 @@ func attributeName(key string) (string, bool) {
 // report warns once for each attribute, at the first path that has it.
 func (a *attributes) report(rep *report) {
 	for name, at := range a.seen {
-		detail := fmt.Sprintf("has the attribute %s, which is not carried", name)
+		detail := fmt.Sprintf("has the attribute %q, which is not carried", name)
 		if at.count > 1 {
-			detail = fmt.Sprintf("and %d more have the attribute %s, which is not carried", at.count-1, name)
+			detail = fmt.Sprintf("and %d more have the attribute %q, which is not carried", at.count-1, name)
 		}
 		rep.warn(Warning{Kind: WarnXattr, Path: at.first, Detail: detail})
 	}

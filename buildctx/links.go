@@ -2,6 +2,7 @@ package buildctx
 
 import (
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -18,9 +19,9 @@ func (w *walker) checkLinks() {
 		_, kind := w.nodes.resolve(path.Dir(string(p)), target)
 		switch kind {
 		case WarnOutside:
-			w.report.warn(Warning{Kind: kind, Path: string(p), Detail: "leads out of the tree, to " + target})
+			w.report.warn(Warning{Kind: kind, Path: string(p), Detail: "leads out of the tree, to " + strconv.Quote(target)})
 		case WarnDangling:
-			w.report.warn(Warning{Kind: kind, Path: string(p), Detail: "leads to " + target + ", which is not in the tree"})
+			w.report.warn(Warning{Kind: kind, Path: string(p), Detail: "leads to " + strconv.Quote(target) + ", which is not in the tree"})
 		}
 		return true
 	})

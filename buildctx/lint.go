@@ -11,11 +11,11 @@ func lint(patterns []pattern) []Warning {
 	var odd []Warning
 	for _, p := range patterns {
 		if detail := p.lint(); detail != "" {
-			where := p.file
+			where := ""
 			if p.line > 0 {
-				where = fmt.Sprintf("%s, line %d", p.file, p.line)
+				where = fmt.Sprintf("line %d: ", p.line)
 			}
-			odd = append(odd, Warning{Kind: WarnIgnore, Path: p.file, Detail: fmt.Sprintf("%s: %q %s", where, p.text, detail)})
+			odd = append(odd, Warning{Kind: WarnIgnore, Path: p.file, Detail: fmt.Sprintf("%s%q %s", where, p.text, detail)})
 		}
 	}
 	return odd
