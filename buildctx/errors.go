@@ -18,7 +18,9 @@ const (
 	IsFifo       Reason = "fifo"
 	IsDevice     Reason = "device"
 	NotDirectory Reason = "not-a-directory"
-	Missing      Reason = "missing"
+	Missing      Reason = "missing"   // the source
+	NoEntry      Reason = "no-entry"  // an entry that was asked for
+	NotBelow     Reason = "not-below" // a path that was asked for, and is none of the source's
 	BadName      Reason = "bad-name"
 	Duplicate    Reason = "duplicate"
 	Conflict     Reason = "conflict"

@@ -88,13 +88,13 @@ func (w *walker) checkChanged(dirs []changedDir, root string) error {
 				continue
 			}
 			decision, err := explainAgain(root, path, w.rules)
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) { // it came and went
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if decision.Included {
+			if decision.Included || decision.Rule == "" {
 				w.problems.add(path, &ChangedError{Path: path, What: "appeared while the context was read"})
 			}
 		}
