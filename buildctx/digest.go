@@ -29,7 +29,7 @@ func (t *Tree) finish(w *walker) error {
 		return true
 	})
 	if t.receipt.Files == 0 {
-		return ErrEmpty
+		return &EmptyError{t.receipt}
 	}
 	t.receipt.Digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	return nil

@@ -6,8 +6,14 @@ import (
 	"slices"
 )
 
-// ErrEmpty says that no file is left in the context.
+// ErrEmpty says that no file is left in the context. It comes as an [EmptyError].
 var ErrEmpty = errors.New("the context has no files")
+
+// EmptyError is [ErrEmpty] with the account of what was left out; its receipt has no digest.
+type EmptyError struct{ Receipt *Receipt }
+
+func (e *EmptyError) Error() string { return ErrEmpty.Error() }
+func (e *EmptyError) Unwrap() error { return ErrEmpty }
 
 // Reason says why an entry cannot be carried; commands choose their hints by it.
 type Reason string

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ func newContextCheck(app *app) *cobra.Command {
 		Short: "Hash the context and print the receipt",
 		Long: `Check reads and hashes the whole source and prints what is in the context, what is
 left out and by which rule, and what looks odd. It fails where something cannot be
-carried faithfully. Litter is left out and does not fail, but with --strict.`,
+carried faithfully. Litter is left out and does not fail, but with --strict. Where no
+file is left it fails too, and the receipt has no digest.`,
 		Example: "  hermesbox context check\n  hermesbox context check --output json . | jq .digest",
 		Args:    maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,18 +38,17 @@ func runContextCheck(ctx context.Context, app *app, out io.Writer, args []string
 		return err
 	}
 	tree, err := app.loadTree(ctx, source(args, loaded.Config), loaded.Config)
+	var empty *buildctx.EmptyError
+	if errors.As(err, &empty) {
+		hint := "the receipt says what was left out, and by which rule; -v lists all of it"
+		return errors.Join(&failure{err: err, code: exitFailed, hint: hint}, app.printReceipt(out, empty.Receipt))
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	receipt := tree.Receipt()
-	app.warnOf(receipt)
-	if app.output == "json" {
-		err = app.printJSON(receipt)
-	} else {
-		err = printReceipt(out, receipt, app.verbose)
-	}
-	if err != nil {
+	if err := app.printReceipt(out, receipt); err != nil {
 		return err
 	}
 	if strict && (litterOf(receipt) > 0 || len(receipt.Warnings) > 0) {
@@ -56,16 +57,25 @@ func runContextCheck(ctx context.Context, app *app, out io.Writer, args []string
 	return nil
 }
 
+// printReceipt prints a receipt, and its warnings to standard error.
+func (a *app) printReceipt(out io.Writer, receipt *buildctx.Receipt) error {
+	a.warnOf(receipt)
+	if a.output == "json" {
+		return a.printJSON(receipt)
+	}
+	return writeReceipt(out, receipt, a.verbose)
+}
+
 // fewExcluded is how many lines of what was left out are printed without -v.
 const fewExcluded = 20
 
-// printReceipt is the receipt for people; warnings went to standard error.
-func printReceipt(out io.Writer, r *buildctx.Receipt, all bool) error {
+// writeReceipt is the receipt for people; warnings went to standard error.
+func writeReceipt(out io.Writer, r *buildctx.Receipt, all bool) error {
 	w := bufio.NewWriter(out)
 	line := func(format string, args ...any) {
 		_, _ = fmt.Fprintf(w, format+"\n", args...) // Flush repeats the error
 	}
-	line("digest    %s", r.Digest)
+	line("digest    %s", cmp.Or(r.Digest, "none: there are no files"))
 	line("entries   %d files, %d directories, %d links, %d bytes", r.Files, r.Dirs, r.Links, r.Bytes)
 	line("left out  %d, of which %d litter", len(r.Excluded), litterOf(r))
 	for i, e := range r.Excluded {

@@ -94,6 +94,10 @@ func explainPath(err *buildctx.PathError) (code int, hint string) {
 	switch err.Reason {
 	case buildctx.Missing, buildctx.NotDirectory:
 		return exitUsage, "name the directory of a Hermes Agent checkout, or - for a tar on standard input"
+	case buildctx.NoEntry:
+		return exitUsage, "write the path as it is below the source; hermesbox context ls lists what is in the context"
+	case buildctx.NotBelow:
+		return exitUsage, "name a file or directory inside the source, relative to it"
 	case buildctx.Unreadable:
 		return exitFailed, "make it readable, or exclude it in .dockerignore or context.exclude"
 	case buildctx.IsFifo, buildctx.IsDevice:

@@ -27,6 +27,9 @@ func TestContextErrorsHaveANextStep(t *testing.T) {
 		{"an unreadable file", &buildctx.PathError{Reason: buildctx.Unreadable, Err: unreadable}, exitFailed, "make it readable, or exclude it"},
 		{"a fifo", &buildctx.PathError{Reason: buildctx.IsFifo}, exitFailed, "remove it, or exclude it"},
 		{"no source", &buildctx.PathError{Reason: buildctx.Missing}, exitUsage, "name the directory of a Hermes Agent checkout"},
+		{"no entry", &buildctx.PathError{Reason: buildctx.NoEntry}, exitUsage, "as it is below the source"},
+		{"not below", &buildctx.PathError{Reason: buildctx.NotBelow}, exitUsage, "inside the source"},
+		{"an empty context", &buildctx.EmptyError{}, exitFailed, "hermesbox context check says what was left out"},
 		{"a bad member", &buildctx.PathError{Reason: buildctx.BadName}, exitFailed, "make the tar anew"},
 	}
 	for _, tt := range tests {
