@@ -137,8 +137,15 @@ func (w *watcher) ask(ctx context.Context) (cube.Job, error) {
 	if err != nil {
 		return cube.Job{}, err
 	}
-	if t.Status != cube.StatusReady && t.Status != cube.StatusFailed {
-		w.job = jobOf(t)
+	if t.Status == cube.StatusReady {
+		return jobFrom(t), nil
+	}
+	if id := jobOf(t); id != "" {
+		// The job tells more: phase, nodes and, where it failed, the cause.
+		if job, err := w.client.Cube.GetJob(ctx, w.template, id); err == nil {
+			w.job, job.ID, job.TemplateID = id, id, w.template
+			return job, nil
+		}
 	}
 	return jobFrom(t), nil
 }
