@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -112,7 +111,7 @@ func dropRecords(h *tar.Header) {
 
 // head reads the beginning of what may be AppleDouble.
 func (c *cleaner) head(h *tar.Header) ([]byte, error) {
-	if h.Typeflag != tar.TypeReg || !mayBeAppleDouble(path.Base(h.Name)) {
+	if tarKind(h) != File || h.Typeflag == tar.TypeLink || !mayBeAppleDouble(path.Base(h.Name)) {
 		return nil, nil
 	}
 	head := make([]byte, appleSniff)
@@ -167,13 +166,17 @@ func (c *cleaner) count(h *tar.Header, p string) {
 }
 
 func (c *cleaner) copy(h *tar.Header, head []byte) error {
-	h.Format = tar.FormatUnknown
-	// Sub-second times are kept where the member had them as records.
-	if slices.ContainsFunc([]string{"mtime", "atime", "ctime"}, func(k string) bool { _, ok := h.PAXRecords[k]; return ok }) {
-		h.Format = tar.FormatPAX
-	}
+	h.Format = keptFormat(h)
 	if h.Typeflag == tar.TypeGNUSparse {
 		h.Typeflag = tar.TypeReg
+	}
+	if slashed(h) {
+		name := strings.TrimRight(h.Name, "/")
+		if name == "" {
+			return &PathError{Path: h.Name, Reason: BadName, Detail: "is no name for a member"}
+		}
+		c.report.warn(Warning{Kind: WarnName, Path: name, Detail: detailSlash})
+		h.Name = name
 	}
 	if err := c.out.WriteHeader(h); err != nil {
 		return fmt.Errorf("writing %q: %w", h.Name, err)
@@ -192,6 +195,29 @@ func (c *cleaner) copy(h *tar.Header, head []byte) error {
 		return err
 	}
 	return nil
+}
+
+// keptFormat is the format that keeps a member's times: those of access and change, and parts of a second.
+func keptFormat(h *tar.Header) tar.Format {
+	_, exact := h.PAXRecords["mtime"]
+	switch {
+	case h.AccessTime.IsZero() && h.ChangeTime.IsZero() && !exact:
+		return tar.FormatUnknown
+	case h.Format == tar.FormatGNU:
+		return tar.FormatGNU
+	}
+	return tar.FormatPAX
+}
+
+const detailSlash = "is no directory, though its name in the tar ends in a slash, which was taken off"
+
+// slashed says that the name of what is no directory ends in a slash, which no writer here could write. Links may.
+func slashed(h *tar.Header) bool {
+	switch h.Typeflag {
+	case tar.TypeDir, tar.TypeLink, tar.TypeSymlink:
+		return false
+	}
+	return strings.HasSuffix(h.Name, "/")
 }
 
 // readFunc is a reader without the shortcuts that copying would take.

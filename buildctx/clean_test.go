@@ -100,6 +100,55 @@ func readTar(t testing.TB, data []byte) []readMember {
 	}
 }
 
+// TestCleanTarKeepsTimes has the times of access and change, which each format keeps in its own way.
+func TestCleanTarKeepsTimes(t *testing.T) {
+	t.Parallel()
+	when := time.Unix(1_700_000_000, 0)
+	for _, format := range []tar.Format{tar.FormatGNU, tar.FormatPAX} {
+		m := file("f", "x")
+		m.Format, m.ModTime, m.AccessTime, m.ChangeTime = format, when, when.Add(time.Hour), when.Add(2*time.Hour)
+		var out bytes.Buffer
+		if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(forge(t, file("._f", appleDouble(163)), m)), &out); err != nil {
+			t.Fatal(err)
+		}
+		got := readTar(t, out.Bytes())[0]
+		if !got.ModTime.Equal(m.ModTime) || !got.AccessTime.Equal(m.AccessTime) || !got.ChangeTime.Equal(m.ChangeTime) || got.Format != format {
+			t.Errorf("%v: got %+v", format, got.Header)
+		}
+	}
+}
+
+// TestSlashBehindAFile has members that are no directories and are named like ones.
+func TestSlashBehindAFile(t *testing.T) {
+	t.Parallel()
+	data := forge(t, file("d", "content"), of(tar.TypeFifo, "p"), file("f", ""))
+	data = patch(data, 1, '/') // the name is d/ now
+	data = append(data[:1024:1024], patch(data[1024:], 1, '/')...)
+	var out bytes.Buffer
+	receipt, err := buildctx.CleanTar(t.Context(), bytes.NewReader(data), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readTar(t, out.Bytes())
+	if len(got) != 3 || got[0].Name != "d" || got[0].content != "content" || got[1].Name != "p" || got[1].Typeflag != tar.TypeFifo {
+		t.Errorf("got %+v", got)
+	}
+	if diff := cmp.Diff([]string{"name d", "name p"}, warnings(receipt)); diff != "" {
+		t.Error(diff)
+	}
+	tree := loadTar(t, data, buildctx.Options{Exclude: []string{"p"}})
+	if diff := cmp.Diff([]string{"f d", "f f"}, paths(tree)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"name d"}, warnings(tree.Receipt())); diff != "" {
+		t.Error(diff)
+	}
+	root := patch(forge(t, file("d", "content")), 0, '/')
+	if _, err := buildctx.CleanTar(t.Context(), bytes.NewReader(root), io.Discard); err == nil || !strings.Contains(err.Error(), `"/" is no name`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCleanTarErrors(t *testing.T) {
 	t.Parallel()
 	good := forge(t, file("._f", appleDouble(4096)), file("g", strings.Repeat("x", 2000)))

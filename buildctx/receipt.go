@@ -53,7 +53,7 @@ const (
 	WarnSocket      = "socket"
 	WarnFold        = "fold"         // names that differ only in case or Unicode normalisation
 	WarnEncoding    = "encoding"     // a name that is not UTF-8
-	WarnName        = "name"         // a backslash or a line break in a name
+	WarnName        = "name"         // a backslash or a line break in a name, or a slash that was taken off
 	WarnOutside     = "link-outside" // a link that leaves the tree
 	WarnDangling    = "link-dangling"
 	WarnMode        = "mode"   // setuid, setgid or sticky bits, cleared

@@ -59,6 +59,9 @@ func (d *tarDir) file(c child, n *node) {
 	if detail := clearedBits(m.mode); detail != "" {
 		warn(WarnMode, detail)
 	}
+	if m.slashed {
+		warn(WarnName, detailSlash)
+	}
 	if m.header {
 		warn(WarnAppleDouble, detailAppleDouble)
 	}

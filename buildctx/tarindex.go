@@ -26,6 +26,7 @@ type member struct {
 	apple    bool // AppleDouble by its magic
 	header   bool // and by its version
 	sparse   bool
+	slashed  bool   // no directory, and named with a slash behind it
 	implied  bool   // a directory that only the names of others tell of
 	hard     string // the target of a hard link until it is resolved
 	target   string // of a symbolic link
@@ -119,7 +120,7 @@ func cleanMember(h *tar.Header) (string, error) {
 }
 
 func newMember(h *tar.Header, p string) (*member, error) {
-	m := &member{exec: h.Mode&0o100 != 0, mode: uint32(h.Mode), size: h.Size}
+	m := &member{exec: h.Mode&0o100 != 0, mode: uint32(h.Mode), size: h.Size, slashed: slashed(h)}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
 		m.kind, m.sparse = File, h.Typeflag == tar.TypeGNUSparse || isSparse(h)
