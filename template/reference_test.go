@@ -1,0 +1,59 @@
+package template
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hermesbox/hermesbox/image"
+)
+
+func TestReference(t *testing.T) {
+	t.Parallel()
+	id := "sha256:" + strings.Repeat("a", 64)
+	labels := map[string]string{image.LabelContext: "sha256:c", image.LabelRecipe: "sha256:r"}
+	built := image.Image{Name: "team/app:1", ID: id, Labels: labels}
+	pushed := image.Image{Name: "team/app", ID: id, Digest: "sha256:" + strings.Repeat("b", 64), Labels: labels}
+	foreign := image.Image{Name: "team/app:1", ID: id}
+	tests := map[string]struct {
+		img   image.Image
+		place Place
+		want  string // "" for ErrUnreachableImage
+	}{
+		"pushed":                {pushed, Elsewhere, "team/app@" + pushed.Digest},
+		"pushed, own engine":    {pushed, OwnEngine, "team/app@" + pushed.Digest},
+		"local":                 {built, LocalCube, id},
+		"pushed, local":         {pushed, LocalCube, id},
+		"own engine":            {built, OwnEngine, "team/app:ctx-ce2b3f892a8f"},
+		"nowhere":               {built, Elsewhere, ""},
+		"own engine, unlabeled": {foreign, OwnEngine, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Reference(tt.img, tt.place)
+			if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, ErrUnreachableImage) {
+				t.Errorf("got %q, %v; want %q", got, err, tt.want)
+			}
+			if err == nil && !Pinned(got) {
+				t.Errorf("%s is not pinned", got)
+			}
+		})
+	}
+	if _, err := ContextTag(image.Image{Name: "UPPER case", Labels: labels}); err == nil {
+		t.Error("a name that is none was taken")
+	}
+}
+
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	hex := strings.Repeat("0", 64)
+	for ref, want := range map[string]bool{
+		"team/app": false, "team/app:latest": false, "team/app:ctx-0123456789ab": true, "team/app@sha256:" + hex: true,
+		"sha256:" + hex: true, hex: true, "0123456789ab": false,
+	} {
+		if Pinned(ref) != want {
+			t.Errorf("%s: %t", ref, !want)
+		}
+	}
+}
