@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +46,7 @@ func runContextLs(ctx context.Context, app *app, out io.Writer, args []string) (
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	app.warnOf(tree.Receipt())
 	if app.output == "json" {
-		return app.printJSON(listing(tree))
+		return writeListing(out, tree)
 	}
 	w := bufio.NewWriter(out)
 	for e := range tree.Entries() {
@@ -75,26 +77,55 @@ func printable(name string) string {
 
 // listed is one entry in JSON.
 type listed struct {
-	Path    string `json:"path"`
-	PathB64 string `json:"path_b64,omitempty"`
-	Kind    string `json:"kind"`
-	Mode    string `json:"mode"`
-	Size    int64  `json:"size"`
-	SHA256  string `json:"sha256,omitempty"`
-	Target  string `json:"target,omitempty"`
+	Path      string `json:"path"`
+	PathB64   string `json:"path_b64,omitempty"`
+	Kind      string `json:"kind"`
+	Mode      string `json:"mode"`
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256,omitempty"`
+	Target    string `json:"target,omitempty"`
+	TargetB64 string `json:"target_b64,omitempty"`
 }
 
-func listing(tree *buildctx.Tree) []listed {
-	all := []listed{}
-	for e := range tree.Entries() {
-		l := listed{Path: e.Path, Kind: e.Kind.String(), Mode: fmt.Sprintf("%04o", e.Mode.Perm()), Size: e.Size, Target: e.Linkname}
-		if e.Kind == buildctx.File {
-			l.SHA256 = hex.EncodeToString(e.SHA256[:])
-		}
-		if !utf8.ValidString(e.Path) {
-			l.PathB64 = base64.StdEncoding.EncodeToString([]byte(e.Path))
-		}
-		all = append(all, l)
+func newListed(e buildctx.Entry) listed {
+	l := listed{
+		Path: e.Path, PathB64: rawBytes(e.Path), Kind: e.Kind.String(), Mode: fmt.Sprintf("%04o", e.Mode.Perm()), Size: e.Size,
+		Target: e.Linkname, TargetB64: rawBytes(e.Linkname),
 	}
-	return all
+	if e.Kind == buildctx.File {
+		l.SHA256 = hex.EncodeToString(e.SHA256[:])
+	}
+	return l
+}
+
+// rawBytes is the base64 of what JSON could not carry, else empty.
+func rawBytes(s string) string {
+	if utf8.ValidString(s) {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString([]byte(s))
+}
+
+// writeListing writes the entries as one JSON array, entry by entry: all at once would take a kilobyte of memory for each.
+func writeListing(out io.Writer, tree *buildctx.Tree) error {
+	w := bufio.NewWriterSize(out, 64<<10)
+	var one bytes.Buffer
+	enc := json.NewEncoder(&one)
+	enc.SetIndent("  ", "  ")
+	enc.SetEscapeHTML(false)
+	before := "[\n  "
+	for e := range tree.Entries() {
+		one.Reset()
+		if err := enc.Encode(newListed(e)); err != nil {
+			return fmt.Errorf("writing the list: %w", err)
+		}
+		_, _ = w.WriteString(before) // Flush repeats the error
+		_, _ = w.Write(bytes.TrimSuffix(one.Bytes(), []byte("\n")))
+		before = ",\n  "
+	}
+	_, _ = w.WriteString("\n]\n")
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing the list: %w", err)
+	}
+	return nil
 }
