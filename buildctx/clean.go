@@ -147,9 +147,9 @@ func (c *cleaner) leaveOut(h *tar.Header, p, top string) {
 	c.gone[p] = true
 	switch {
 	case top == p && !c.reported[p]:
-		c.report.exclude(p, RuleLitter, tarKind(h), h.Size)
+		c.report.exclude(p, &verdict{rule: RuleLitter}, tarKind(h), h.Size)
 	case !c.reported[top]:
-		c.report.exclude(top, RuleLitter, Dir, 0)
+		c.report.exclude(top, &verdict{rule: RuleLitter}, Dir, 0)
 	}
 	c.reported[top] = true
 }

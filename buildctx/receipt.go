@@ -27,6 +27,7 @@ type Excluded struct {
 	Rule    string `json:"rule"`               // a Rule… constant, or the line of the ignore file
 	Kind    string `json:"kind"`               // file, dir, link, socket, fifo, device
 	Bytes   int64  `json:"bytes"`
+	Litter  bool   `json:"-"` // by the rule, and not by a line of the ignore file that reads the same
 }
 
 // Warning is something about the source that is carried, or left out, but should be looked at.
@@ -82,8 +83,11 @@ func (r *report) rewind(m mark) {
 	r.excluded, r.warnings = r.excluded[:m.excluded], r.warnings[:m.warnings]
 }
 
-func (r *report) exclude(path, rule string, kind Kind, bytes int64) {
-	r.excluded = append(r.excluded, Excluded{Path: path, PathB64: rawName(path), Rule: rule, Kind: kind.String(), Bytes: bytes})
+func (r *report) exclude(path string, v *verdict, kind Kind, bytes int64) {
+	r.excluded = append(r.excluded, Excluded{
+		Path: path, PathB64: rawName(path), Rule: v.rule, Kind: kind.String(), Bytes: bytes,
+		Litter: v.rule == RuleLitter && v.pattern == nil,
+	})
 }
 
 func (r *report) warn(w Warning) {

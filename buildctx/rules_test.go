@@ -293,6 +293,20 @@ func TestDigestKnowsTheOwnersExecutableBitOnly(t *testing.T) {
 	}
 }
 
+func TestALineThatReadsAsARule(t *testing.T) {
+	t.Parallel()
+	root := plant(t, map[string]string{".dockerignore": "litter\n", "litter": "", ".DS_Store": "", "f": ""})
+	var litter []string
+	for _, e := range load(t, root, buildctx.Options{}).Receipt().Excluded {
+		if e.Litter {
+			litter = append(litter, e.Path)
+		}
+	}
+	if diff := cmp.Diff([]string{".DS_Store"}, litter); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSocketIsLeftOut(t *testing.T) {
 	t.Parallel()
 	dir := plant(t, map[string]string{"f": ""})

@@ -122,7 +122,7 @@ func (w *walker) odd(at place, c child, v *verdict) {
 }
 
 func (w *walker) leaveOut(d directory, at place, c child, v *verdict) {
-	w.report.exclude(at.path(c.name), v.rule, c.kind, d.size(c))
+	w.report.exclude(at.path(c.name), v, c.kind, d.size(c))
 	if v.warn != nil {
 		w.report.warn(*v.warn)
 	}

@@ -20,7 +20,7 @@ func newContext(app *app) *cobra.Command {
 func litterOf(receipt *buildctx.Receipt) int {
 	n := 0
 	for _, e := range receipt.Excluded {
-		if e.Rule == buildctx.RuleLitter {
+		if e.Litter {
 			n++
 		}
 	}
