@@ -7,6 +7,6 @@ cd "$(dirname "$0")/.."
 for pkg in $(go list "${@:-./...}"); do
 	for target in $(go test -list '^Fuzz' "$pkg" | grep '^Fuzz' || true); do
 		echo "== $pkg $target" >&2
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" "$pkg"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -fuzzminimizetime 1s "$pkg"
 	done
 done
