@@ -3,7 +3,10 @@ package localcube
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hermesbox/hermesbox/internal/localcube/cluster"
@@ -27,6 +30,9 @@ func Down(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	if _, err := os.Stat(filepath.Join(opts.StateDir, "state.json")); errors.Is(err, fs.ErrNotExist) {
+		return removeState(opts.StateDir) // nothing was made, or the process removed it
+	}
 	c, err := cluster.Open(ctx, cluster.Options{Docker: opts.Docker, StateDir: opts.StateDir, SharedRoot: opts.SharedRoot, Log: opts.Log})
 	if err != nil {
 		return err

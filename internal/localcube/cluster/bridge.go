@@ -22,7 +22,12 @@ func (c *Cluster) bridgeName() string  { return "hbx-" + c.instance()[:8] }
 
 // ensureNetwork makes the network of the sandboxes, closed to each other, and guards it.
 func (c *Cluster) ensureNetwork(ctx context.Context) error {
-	_, err := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{})
+	c.netMu.Lock()
+	defer c.netMu.Unlock()
+	found, err := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{})
+	if err == nil && found.ID == c.netID {
+		return nil
+	}
 	if errdefs.IsNotFound(err) {
 		_, err = c.docker.NetworkCreate(ctx, c.networkName(), network.CreateOptions{
 			Driver: "bridge", Labels: map[string]string{labelInstance: c.instance()},
@@ -32,6 +37,11 @@ func (c *Cluster) ensureNetwork(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the network of the sandboxes: %w", err)
 	}
+	found, err = c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{})
+	if err != nil {
+		return fmt.Errorf("making the network of the sandboxes: %w", err)
+	}
+	c.netID = found.ID
 	if c.out.reason != nil {
 		return nil
 	}

@@ -41,6 +41,8 @@ type Cluster struct {
 	gone  map[string]bool // ids of sandboxes that were removed
 	dial  reach
 	out   outbound
+	netMu sync.Mutex
+	netID string // of the network that is guarded
 	cpus  int
 }
 

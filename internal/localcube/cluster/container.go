@@ -24,6 +24,9 @@ func (c *Cluster) boot(ctx context.Context, b *box) error {
 	if err != nil {
 		return err
 	}
+	if err := c.ensureNetwork(ctx); err != nil { // somebody may have pruned it
+		return err
+	}
 	made, err := c.docker.ContainerCreate(ctx, config, host, &network.NetworkingConfig{}, nil, "hermesbox-"+b.spec.ID)
 	if err != nil {
 		return b.createError(err)

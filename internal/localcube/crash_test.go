@@ -1,0 +1,193 @@
+package localcube_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
+	"github.com/hermesbox/hermesbox/internal/localcube"
+	"github.com/hermesbox/hermesbox/internal/localcube/egress"
+)
+
+// TestKilled kills the server with -9 in the middle of things: the next one lists
+// the truth and leaks nothing, and down leaves nothing behind.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	engine := dockertest.Default(t)
+	engine.NeedBase(t)
+	exe := filepath.Join(t.TempDir(), "hermesbox")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "../../cmd/hermesbox").CombinedOutput(); err != nil {
+		t.Fatalf("building hermesbox: %v\n%s", err, out)
+	}
+	opts := localcube.EnsureOptions{
+		StateDir: tempDir(t), Exe: exe, Args: []string{"--shared-root", t.TempDir(), "--api", "127.0.0.1:0", "--master", "127.0.0.1:0", "--proxy", "127.0.0.1:0"},
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+		defer cancel()
+		if err := localcube.Down(ctx, localcube.Options{Docker: engine.Client, StateDir: opts.StateDir, SharedRoot: t.TempDir()}); err != nil {
+			t.Errorf("taking the local Cube down: %v", err)
+		}
+	})
+	st := ensure(t, opts)
+	instance := instanceOf(t, opts.StateDir)
+	tpl := template(t, st)
+	kept := create(t, st, tpl)
+	for _, step := range []struct {
+		name  string
+		after time.Duration
+		do    func()
+	}{
+		{"create", 400 * time.Millisecond, func() { post(st.APIURL+"/sandboxes", `{"templateID":"`+tpl+`"}`) }},
+		{"create, later", 900 * time.Millisecond, func() { post(st.APIURL+"/sandboxes", `{"templateID":"`+tpl+`"}`) }},
+		{"pause", 10 * time.Millisecond, func() { post(st.APIURL+"/sandboxes/"+kept+"/pause", "") }},
+		{"template", 300 * time.Millisecond, func() {
+			post(st.APIURL+"/templates", `{"image":"`+dockertest.BaseImage+`","exposedPorts":[49983],"probePort":49983}`)
+		}},
+	} {
+		go step.do() // its answer dies with the server
+		time.Sleep(step.after)
+		kill(t, st.PID)
+		st = ensure(t, opts)
+		agree(t, engine, st, instance, step.name)
+	}
+	down := exec.CommandContext(t.Context(), exe, "local", "down", "--state-dir", opts.StateDir)
+	if out, err := down.CombinedOutput(); err != nil {
+		t.Fatalf("local down: %v\n%s", err, out)
+	}
+	nothingLeft(t, engine, instance)
+	if _, err := os.Stat(filepath.Join(opts.StateDir, "state.json")); !os.IsNotExist(err) {
+		t.Errorf("the state file after down: %v", err)
+	}
+}
+
+func ensure(t *testing.T, opts localcube.EnsureOptions) localcube.Status {
+	t.Helper()
+	st, started, err := localcube.Ensure(t.Context(), opts)
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(opts.StateDir, "serve.log"))
+		t.Fatalf("ensuring a local Cube: %v\n%s", err, log)
+	}
+	if !started {
+		t.Error("a server that was not there was not started")
+	}
+	again, started, err := localcube.Ensure(t.Context(), opts)
+	if err != nil || started || again.PID != st.PID {
+		t.Errorf("ensuring once more: %+v, started %v, %v", again, started, err)
+	}
+	return st
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	process, err := os.FindProcess(pid)
+	if err == nil {
+		err = process.Kill()
+	}
+	if err != nil {
+		t.Fatalf("killing the server: %v", err)
+	}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		state, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return
+		}
+	}
+	t.Fatal("the server outlives SIGKILL")
+}
+
+func instanceOf(t *testing.T, stateDir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(stateDir, "state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state struct{ Instance string }
+	if err := json.Unmarshal(text, &state); err != nil {
+		t.Fatal(err)
+	}
+	return state.Instance
+}
+
+func containers(t *testing.T, engine dockertest.Engine, instance string) []container.Summary {
+	t.Helper()
+	list, err := engine.Client.ContainerList(t.Context(), container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", "hermesbox.local.instance="+instance)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// agree wants the list of sandboxes to be the Engine's containers, with their states.
+func agree(t *testing.T, engine dockertest.Engine, st localcube.Status, instance, when string) {
+	t.Helper()
+	resp, err := http.Get(st.APIURL + "/sandboxes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []struct{ SandboxID, State string }
+	decode(t, resp, &listed)
+	var got, want []string
+	for _, b := range listed {
+		got = append(got, b.SandboxID+" "+b.State)
+	}
+	for _, c := range containers(t, engine, instance) {
+		want = append(want, c.Labels["hermesbox.local.id"]+" "+c.State)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("after a kill during %s: listed %q, the Engine has %q", when, got, want)
+	}
+	if _, err := egress.EngineNetNS(t.Context(), "/var/run/docker.sock"); st.EgressEnforced && err == nil {
+		rules := rulesOf(t, instance)
+		if len(rules) != len(want) {
+			t.Errorf("after a kill during %s: rules %q for %d sandboxes", when, rules, len(want))
+		}
+	}
+}
+
+func rulesOf(t *testing.T, instance string) []string {
+	t.Helper()
+	host, err := egress.EngineNetNS(t.Context(), "/var/run/docker.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := egress.List(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, instance[:8]+"-") })
+}
+
+func nothingLeft(t *testing.T, engine dockertest.Engine, instance string) {
+	t.Helper()
+	if left := containers(t, engine, instance); len(left) > 0 {
+		t.Errorf("containers left: %v", left)
+	}
+	networks, err := engine.Client.NetworkList(t.Context(), network.ListOptions{
+		Filters: filters.NewArgs(filters.Arg("label", "hermesbox.local.instance="+instance)),
+	})
+	if err != nil || len(networks) > 0 {
+		t.Errorf("networks left: %v, %v", networks, err)
+	}
+	if egress.Supported() == nil {
+		if rules := rulesOf(t, instance); len(rules) > 0 {
+			t.Errorf("rules left: %q", rules)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+"""Uses the local Cube through E2B's Python client, over TLS, as on a cluster with a wildcard certificate."""
+import socket
+import sys
+import time
+
+template, port = sys.argv[1], int(sys.argv[2])
+lookup = socket.getaddrinfo
+
+
+def local(host, service, *args, **kwargs):
+    """Stands in for the DNS entry of *.cube.test, and for port 443."""
+    if isinstance(host, (str, bytes)) and (host if isinstance(host, str) else host.decode()).endswith(".cube.test"):
+        return lookup("127.0.0.1", port, *args, **kwargs)
+    return lookup(host, service, *args, **kwargs)
+
+
+socket.getaddrinfo = local
+
+from e2b import CommandExitException, NotFoundException, Sandbox  # noqa: E402
+
+
+def step(name):
+    print("ok", name, flush=True)
+
+
+sb = Sandbox.create(template, timeout=300, metadata={"owner": "bob"}, envs={"COLOUR": "blue"})
+assert sb.is_running()
+step("create")
+
+assert sb.get_info().metadata["owner"] == "bob"
+listed = Sandbox.list().next_items()
+assert sb.sandbox_id in [s.sandbox_id for s in listed], listed
+other = Sandbox.connect(sb.sandbox_id)
+step("info, list, connect")
+
+assert other.commands.run("echo $COLOUR").stdout == "blue\n"
+try:
+    sb.commands.run("echo err >&2; exit 5")
+    raise AssertionError("exit 5 did not raise")
+except CommandExitException as e:
+    assert (e.exit_code, e.stderr) == (5, "err\n"), e
+seen = []
+sb.commands.run("echo a; sleep 0.3; echo b", on_stdout=lambda x: seen.append((time.monotonic(), x)))
+assert len(seen) >= 2 and seen[-1][0] - seen[0][0] > 0.2, seen
+background = sb.commands.run("sleep 1000", background=True)
+assert background.pid in [p.pid for p in sb.commands.list()]
+assert background.kill()
+step("commands")
+
+sb.files.write("/home/user/a.txt", "hello")
+assert sb.files.read("/home/user/a.txt") == "hello"
+assert "a.txt" in [e.name for e in sb.files.list("/home/user")]
+step("files")
+
+from e2b import PtySize  # noqa: E402
+
+pty = sb.pty.create(PtySize(rows=30, cols=90))
+sb.pty.send_stdin(pty.pid, b"stty size; exit\n")
+out = bytearray()
+try:
+    pty.wait(on_pty=out.extend)
+except CommandExitException:
+    pass
+assert b"30 90" in out, out
+step("pty")
+
+sb.pause()
+assert sb.get_info().state.value == "paused"
+back = Sandbox.connect(sb.sandbox_id, timeout=60)
+assert back.files.read("/home/user/a.txt") == "hello"
+step("pause, connect")
+
+back.set_timeout(1)
+end = time.monotonic() + 10
+while True:
+    try:
+        back.get_info()
+    except NotFoundException:
+        break
+    assert time.monotonic() < end, "outlived its timeout"
+    time.sleep(0.2)
+assert not back.kill()
+step("timeout")
