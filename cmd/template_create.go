@@ -38,7 +38,7 @@ same image and with the same settings is used again; then nothing is made. A job
 failed does not hinder the next try.`,
 		Example: `  hermesbox template create --image registry.example.com/team/hermes-studio@sha256:…
   hermesbox template create --cube local --image "$(hermesbox build)" --allow-out-cidr 10.10.0.5/32`,
-		Args: noArgs,
+		Args: noStrayBool,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runTemplateCreate(cmd.Context(), app, app.out, opts)
 		},
@@ -57,7 +57,8 @@ func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templa
 	if err != nil {
 		return err
 	}
-	if spec.Image = opts.image; spec.Image == "" {
+	given := opts.changed("image")
+	if spec.Image = opts.image; !given {
 		spec.Image = loaded.Config.Image.Name
 	}
 	if err := spec.Check(); err != nil {
@@ -68,7 +69,7 @@ func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templa
 		return err
 	}
 	app.warnEgress(spec, loaded.Config)
-	if opts.image == "" {
+	if !given {
 		spec.Image, err = builtImage(ctx, app, loaded.Config, local)
 	} else {
 		spec.Image, err = imageFor(ctx, app, loaded.Config, local, opts.image)
@@ -185,4 +186,13 @@ func printRegistered(app *app, out io.Writer, done template.Registered) error {
 	}
 	_, err := fmt.Fprintln(out, done.ID)
 	return err
+}
+
+// noStrayBool refuses arguments, one of which may be a bool in a word of its
+// own, as cubemastercli takes it.
+func noStrayBool(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && (args[0] == "true" || args[0] == "false") {
+		return usagef("unexpected word %q", args[0]).withHint("write --allow-internet-access=%s", args[0])
+	}
+	return noArgs(cmd, args)
 }

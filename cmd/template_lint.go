@@ -34,7 +34,7 @@ public internet and never the LAN; 0.0.0.0/0 opens all private networks and the 
 address. It asks nobody. It exits 3 where something cannot work, and with --strict for
 warnings too.`,
 		Example: "  hermesbox template lint\n  hermesbox template lint --allow-out-cidr 0.0.0.0/0 --model-endpoint http://10.10.0.5:8000",
-		Args:    noArgs,
+		Args:    noStrayBool,
 		RunE: func(*cobra.Command, []string) error {
 			return runTemplateLint(app, app.out, opts)
 		},

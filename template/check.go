@@ -44,7 +44,7 @@ func first(problems ...string) string {
 }
 
 func (s Spec) checkImage() string {
-	if s.Image == "" || strings.ContainsFunc(s.Image, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if s.Image == "" || strings.ContainsFunc(s.Image, isBlank) {
 		return fmt.Sprintf("image %q: wanted is a reference such as registry.example.com/team/image@sha256:…", s.Image)
 	}
 	return ""
@@ -84,8 +84,8 @@ func (s Spec) checkProbe() string {
 		return ""
 	case !isPort(s.Probe.Port):
 		return fmt.Sprintf("probe port %d is not between 1 and 65535", s.Probe.Port)
-	case !strings.HasPrefix(s.Probe.Path, "/"):
-		return fmt.Sprintf("probe path %q does not begin with /", s.Probe.Path)
+	case strings.ContainsFunc(s.Probe.Path, isBlank):
+		return fmt.Sprintf("probe path %q has a blank in it", s.Probe.Path)
 	}
 	return ""
 }
@@ -110,3 +110,5 @@ func (s Spec) checkDNS() string {
 	}
 	return ""
 }
+
+func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }

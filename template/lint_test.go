@@ -126,7 +126,7 @@ func TestCheck(t *testing.T) {
 		"four ports":       {func(s *Spec) { s.Ports = []int{9000, 9001, 9002, 9003, 49983} }, "[9000 9001 9002 9003] are 4"},
 		"three and more":   {func(s *Spec) { s.Ports = []int{9000, 9001, 9002, 9002, 49983, 8080} }, ""},
 		"probe":            {func(s *Spec) { s.Probe = probe(-1, "/health") }, "probe port -1"},
-		"probe path":       {func(s *Spec) { s.Probe = probe(80, "health") }, `probe path "health"`},
+		"probe path":       {func(s *Spec) { s.Probe = probe(80, "/a b") }, `probe path "/a b"`},
 		"cpu":              {func(s *Spec) { s.CPU = -1 }, "cpu -1"},
 		"memory":           {func(s *Spec) { s.Memory = -5 }, "memory -5"},
 		"size":             {func(s *Spec) { s.WritableLayerSize = "lots" }, `size "lots"`},
