@@ -46,7 +46,7 @@ func apply(t Target, r Rules) error {
 		if err != nil {
 			return err
 		}
-		if err := isolate(handle, l, true); err != nil {
+		if err := isolate(handle, l); err != nil {
 			return err
 		}
 		return enforce(host, t, l, r)

@@ -99,7 +99,7 @@ func TestFlowLasts(t *testing.T) {
 }
 
 // dialFrom connects and closes at the end of the test.
-func dialFrom(t *testing.T, s space, addr string) net.Conn {
+func dialFrom(t testing.TB, s space, addr string) net.Conn {
 	t.Helper()
 	var c net.Conn
 	s.do(t, func() (err error) {
@@ -113,34 +113,52 @@ func dialFrom(t *testing.T, s space, addr string) net.Conn {
 // TestHalfClosed ends one direction and goes on in the other.
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	s, target := w.sandbox(t)
-	mustApply(t, target, Rules{})
-	listener := listenIn(t, s, ":80")
-	c := dialFrom(t, w.host, target.Address.String()+":80").(*net.TCPConn)
-	inside, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
+	for _, test := range []struct {
+		name string
+		ends func(host, inside *net.TCPConn) (ended, goesOn *net.TCPConn)
+	}{
+		{"by the host", func(host, inside *net.TCPConn) (_, _ *net.TCPConn) { return host, inside }},
+		{"by the sandbox", func(host, inside *net.TCPConn) (_, _ *net.TCPConn) { return inside, host }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s, target := w.sandbox(t)
+			mustApply(t, target, Rules{})
+			listener := listenIn(t, s, ":80")
+			host := dialFrom(t, w.host, target.Address.String()+":80").(*net.TCPConn)
+			inside, err := listener.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer inside.Close()
+			ended, goesOn := test.ends(host, inside.(*net.TCPConn))
+			if err := ended.CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				time.Sleep(20 * time.Millisecond)
+				if err := carry(goesOn, ended); err != nil {
+					t.Fatalf("after the FIN: %v", err)
+				}
+			}
+			if open, closing := w.flows(t, target); open != 0 || closing != 1 {
+				t.Errorf("%d open and %d closing connections noted, want 0 and 1", open, closing)
+			}
+		})
 	}
-	defer inside.Close()
-	if err := c.CloseWrite(); err != nil {
-		t.Fatal(err)
+}
+
+// carry sends from one end to the other.
+func carry(from, to net.Conn) error {
+	if _, err := from.Write([]byte("more")); err != nil {
+		return err
 	}
-	for range 3 {
-		time.Sleep(20 * time.Millisecond)
-		if _, err := inside.Write([]byte("more")); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.SetReadDeadline(time.Now().Add(enough)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Read(make([]byte, 4)); err != nil {
-			t.Fatalf("after the host's FIN: %v", err)
-		}
+	if err := to.SetReadDeadline(time.Now().Add(enough)); err != nil {
+		return err
 	}
-	if flows, closing := w.flows(t, target); flows != 0 || closing != 1 {
-		t.Errorf("%d open and %d closing connections noted, want 0 and 1", flows, closing)
-	}
+	_, err := to.Read(make([]byte, 4))
+	return err
 }
 
 // flows counts what the sandbox's table has noted.
@@ -195,7 +213,7 @@ func TestFlowIsNoLicence(t *testing.T) {
 }
 
 // listenIn listens on an address of s until the end of the test.
-func listenIn(t *testing.T, s space, addr string) net.Listener {
+func listenIn(t testing.TB, s space, addr string) net.Listener {
 	t.Helper()
 	var listener net.Listener
 	s.do(t, func() (err error) {

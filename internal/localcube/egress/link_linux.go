@@ -82,13 +82,14 @@ func list(handle *netlink.Handle) ([]netlink.Link, error) {
 	}
 }
 
-// isolate keeps a port of a bridge from speaking to other isolated ports.
-func isolate(handle *netlink.Handle, l link, on bool) error {
+// isolate keeps a port of a bridge from speaking to other isolated ports. The
+// flag goes with the link.
+func isolate(handle *netlink.Handle, l link) error {
 	if l.bridge == 0 {
 		return nil
 	}
 	device := &netlink.Device{LinkAttrs: netlink.LinkAttrs{Name: l.name, Index: l.index}}
-	if err := handle.LinkSetIsolated(device, on); err != nil {
+	if err := handle.LinkSetIsolated(device, true); err != nil {
 		return fmt.Errorf("isolating %s from other sandboxes: %w", l.name, err)
 	}
 	return nil

@@ -20,7 +20,7 @@ type space struct {
 }
 
 // newSpace makes one; the test is Missing "root" where the machine forbids it.
-func newSpace(t *testing.T) space {
+func newSpace(t testing.TB) space {
 	t.Helper()
 	if err := Supported(); err != nil {
 		dockertest.Missing(t, "root", err)
@@ -46,7 +46,7 @@ func newSpace(t *testing.T) space {
 func (s space) path() string { return "/proc/self/fd/" + strconv.Itoa(int(s.file.Fd())) }
 
 // do runs f on a thread inside the namespace; sockets that f makes stay there.
-func (s space) do(t *testing.T, f func() error) {
+func (s space) do(t testing.TB, f func() error) {
 	t.Helper()
 	if err := s.try(f); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func (s space) try(f func() error) error {
 }
 
 // run runs a program inside and returns what it says.
-func (s space) run(t *testing.T, program string, args ...string) string {
+func (s space) run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	var out []byte
 	err := s.try(func() (err error) {
@@ -81,7 +81,7 @@ func (s space) run(t *testing.T, program string, args ...string) string {
 }
 
 // ip runs the program ip inside, once a line.
-func (s space) ip(t *testing.T, lines string) {
+func (s space) ip(t testing.TB, lines string) {
 	t.Helper()
 	for line := range strings.Lines(lines) {
 		if args := strings.Fields(line); len(args) > 0 {
@@ -91,7 +91,7 @@ func (s space) ip(t *testing.T, lines string) {
 }
 
 // sysctl sets a variable of the namespace.
-func (s space) sysctl(t *testing.T, name, value string) {
+func (s space) sysctl(t testing.TB, name, value string) {
 	t.Helper()
 	s.do(t, func() error {
 		return os.WriteFile("/proc/sys/net/"+name, []byte(value), 0o600)
@@ -99,7 +99,7 @@ func (s space) sysctl(t *testing.T, name, value string) {
 }
 
 // move gives a link of s to another namespace.
-func (s space) move(t *testing.T, link string, to space) {
+func (s space) move(t testing.TB, link string, to space) {
 	t.Helper()
 	s.do(t, func() error {
 		cmd := exec.CommandContext(t.Context(), "ip", "link", "set", link, "netns", "/proc/self/fd/3")

@@ -28,7 +28,7 @@ type world struct {
 	sandboxes     int
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{host: newSpace(t), outside: newSpace(t)}
 	w.host.ip(t, `
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // sandbox joins a namespace to the bridge, as an Engine does.
-func (w *world) sandbox(t *testing.T) (space, Target) {
+func (w *world) sandbox(t testing.TB) (space, Target) {
 	t.Helper()
 	w.sandboxes++
 	n := w.sandboxes
@@ -81,7 +81,7 @@ func (w *world) sandbox(t *testing.T) (space, Target) {
 
 // settle waits until bridge and neighbour tables have got to know the sandbox;
 // datagrams get lost before.
-func (w *world) settle(t *testing.T, s space) {
+func (w *world) settle(t testing.TB, s space) {
 	t.Helper()
 	for _, addr := range append(everywhere(), gateway) {
 		if err := reach(s, "tcp", addr, []byte("x"), enough); err != nil {
@@ -91,7 +91,7 @@ func (w *world) settle(t *testing.T, s space) {
 }
 
 // echo serves TCP and UDP on port 7 of the address until the test ends.
-func echo(t *testing.T, s space, addr string) {
+func echo(t testing.TB, s space, addr string) {
 	t.Helper()
 	s.do(t, func() error {
 		listener, err := net.Listen("tcp", addr+":7")
@@ -107,13 +107,13 @@ func echo(t *testing.T, s space, addr string) {
 				t.Errorf("closing listeners on %s: %v", addr, err)
 			}
 		})
-		go accept4ever(listener)
+		go serve(listener)
 		go answer(packets)
 		return nil
 	})
 }
 
-func accept4ever(l net.Listener) {
+func serve(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -199,7 +199,7 @@ func checksum(b []byte) uint16 {
 }
 
 // expect tries TCP, UDP and ICMP to addr and wants all to pass or none.
-func expect(t *testing.T, s space, addr string, want Verdict) {
+func expect(t testing.TB, s space, addr string, want Verdict) {
 	t.Helper()
 	for network, payload := range map[string][]byte{"tcp": []byte("hello"), "udp": []byte("hello"), "ip4:icmp": ping()} {
 		within := patience
@@ -221,7 +221,7 @@ func expect(t *testing.T, s space, addr string, want Verdict) {
 }
 
 // mustApply applies and releases at the end.
-func mustApply(t *testing.T, target Target, r Rules) {
+func mustApply(t testing.TB, target Target, r Rules) {
 	t.Helper()
 	if _, err := Apply(t.Context(), target, r); err != nil {
 		t.Fatal(err)
