@@ -86,7 +86,7 @@ func (x *index) look(p string) (child, string, error) {
 	if m == nil {
 		return child{}, "", fs.ErrNotExist
 	}
-	return child{path.Base(p), m.kind}, m.target, nil
+	return child{path.Base(p), m.kind}, m.target(), nil
 }
 
 func (x *index) open(p string) (io.ReadCloser, error) {

@@ -16,8 +16,8 @@ type tarDir struct {
 }
 
 func (d *tarDir) list() ([]child, error) {
-	children := make([]child, 0, len(d.member.children))
-	for name, m := range d.member.children {
+	children := make([]child, 0, len(d.member.children()))
+	for name, m := range d.member.children() {
 		children = append(children, child{name, m.kind})
 	}
 	slices.SortFunc(children, func(a, b child) int { return cmp.Compare(a.name, b.name) })
@@ -25,7 +25,7 @@ func (d *tarDir) list() ([]child, error) {
 }
 
 func (d *tarDir) find(name string) (child, error) {
-	m := d.member.children[name]
+	m := d.member.child(name)
 	if m == nil {
 		return child{}, fs.ErrNotExist
 	}
@@ -33,30 +33,30 @@ func (d *tarDir) find(name string) (child, error) {
 }
 
 func (d *tarDir) enter(c child) (directory, error) {
-	return &tarDir{d.index, d.member.children[c.name], d.prefix + c.name + "/", d.report}, nil
+	return &tarDir{d.index, d.member.child(c.name), d.prefix + c.name + "/", d.report}, nil
 }
 
-func (d *tarDir) target(c child) (string, error) { return d.member.children[c.name].target, nil }
+func (d *tarDir) target(c child) (string, error) { return d.member.child(c.name).target(), nil }
 
 func (d *tarDir) size(c child) int64 {
 	if c.kind != File {
 		return 0
 	}
-	return d.member.children[c.name].size
+	return d.member.child(c.name).size
 }
 
-func (d *tarDir) sniff(c child) (bool, error) { return d.member.children[c.name].apple, nil }
+func (d *tarDir) sniff(c child) (bool, error) { return d.member.child(c.name).apple, nil }
 
 // oneOf is false: no file that a run writes is in a tar.
 func (d *tarDir) oneOf(child, []inode) bool { return false }
 
 func (d *tarDir) file(c child, n *node) {
-	m := d.member.children[c.name]
-	n.size, n.offset, n.sum, n.exec = m.size, m.offset, m.sum, m.exec
+	m := d.member.child(c.name)
+	n.size, n.offset, n.sum, n.exec = m.size, m.offset, m.sum, m.mode&0o100 != 0
 	warn := func(kind, detail string) {
 		d.report.warn(Warning{Kind: kind, Path: d.prefix + c.name, Detail: detail})
 	}
-	if detail := clearedBits(m.mode); detail != "" {
+	if detail := clearedBits(uint32(m.mode)); detail != "" {
 		warn(WarnMode, detail)
 	}
 	if m.slashed {
@@ -71,9 +71,11 @@ func (d *tarDir) file(c child, n *node) {
 }
 
 func (d *tarDir) odd(rep *report) {
-	if detail := clearedBits(d.member.mode); detail != "" {
+	if detail := clearedBits(uint32(d.member.mode)); detail != "" {
 		rep.warn(Warning{Kind: WarnMode, Path: strings.TrimSuffix(d.prefix, "/"), Detail: detail})
 	}
 }
 
-func (d *tarDir) close() {}
+// close lets go of the members: what is carried of them is in the store by now, and both at once would be the most memory
+// of all.
+func (d *tarDir) close() { d.member.rest = nil }

@@ -3,7 +3,6 @@ package buildctx
 import (
 	"archive/tar"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,28 +13,9 @@ import (
 
 // Names longer than any system takes are refused; a path's limit also bounds the depth of a tree.
 const (
-	maxName   = 255
-	maxTarget = 4095
-	maxPath   = 4095
+	maxName = 255
+	maxPath = 4095
 )
-
-// member is an entry of a tar.
-type member struct {
-	kind     Kind
-	exec     bool
-	apple    bool // AppleDouble by its magic
-	header   bool // and by its version
-	sparse   bool
-	slashed  bool   // no directory, and named with a slash behind it
-	implied  bool   // a directory that only the names of others tell of
-	hard     string // the target of a hard link until it is resolved
-	target   string // of a symbolic link
-	mode     uint32 // with the bits that are not carried
-	size     int64
-	offset   int64
-	sum      [sha256.Size]byte
-	children map[string]*member
-}
 
 // index is the tree of a tar's members, with their contents in a spool.
 type index struct {
@@ -80,12 +60,12 @@ func (x *index) add(in *tarInput, h *tar.Header) error {
 		return err
 	}
 	x.attrs.addTar(p, h.PAXRecords)
-	if m.kind == File && m.hard == "" {
+	if m.kind == File && m.hard() == "" {
 		if err := x.content(in, m); err != nil {
 			return err
 		}
 	}
-	if m.hard != "" {
+	if m.hard() != "" {
 		x.hard = append(x.hard, p)
 	}
 	return x.insert(p, m)
@@ -117,39 +97,6 @@ func cleanMember(h *tar.Header) (string, error) {
 		}
 	}
 	return p, nil
-}
-
-func newMember(h *tar.Header, p string) (*member, error) {
-	m := &member{exec: h.Mode&0o100 != 0, mode: uint32(h.Mode), size: h.Size, slashed: slashed(h)}
-	switch h.Typeflag {
-	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
-		m.kind, m.sparse = File, h.Typeflag == tar.TypeGNUSparse || isSparse(h)
-	case tar.TypeDir:
-		m.kind = Dir
-	case tar.TypeSymlink:
-		m.kind, m.target = Link, h.Linkname
-		if len(m.target) > maxTarget || m.target == "" {
-			return nil, &PathError{Path: p, Reason: BadLink, Detail: fmt.Sprintf("is a link with a target of %d bytes", len(m.target))}
-		}
-	case tar.TypeLink:
-		m.kind, m.hard = File, h.Linkname
-	case tar.TypeFifo:
-		m.kind = fifo
-	case tar.TypeChar, tar.TypeBlock:
-		m.kind = device
-	default:
-		return nil, &PathError{Path: p, Reason: BadMember, Detail: fmt.Sprintf("is a tar member of type %q, which cannot be carried", h.Typeflag)}
-	}
-	return m, nil
-}
-
-func isSparse(h *tar.Header) bool {
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
-			return true
-		}
-	}
-	return false
 }
 
 // content spools and hashes a file.
@@ -189,7 +136,7 @@ func (x *index) insert(p string, m *member) error {
 		if part == "" {
 			continue
 		}
-		next := at.children[part]
+		next := at.child(part)
 		if next == nil {
 			next = &member{kind: Dir, implied: true}
 			at.put(part, next)
@@ -199,7 +146,7 @@ func (x *index) insert(p string, m *member) error {
 		}
 		at = next
 	}
-	switch old := at.children[name]; {
+	switch old := at.child(name); {
 	case old == nil:
 		at.put(name, m)
 	case old.kind == Dir && m.kind == Dir:
@@ -212,17 +159,10 @@ func (x *index) insert(p string, m *member) error {
 	return nil
 }
 
-func (m *member) put(name string, child *member) {
-	if m.children == nil {
-		m.children = map[string]*member{}
-	}
-	m.children[name] = child
-}
-
 func (x *index) lookup(p string) *member {
 	at := x.root
 	for part := range strings.SplitSeq(path.Clean(p), "/") {
-		if at = at.children[part]; at == nil {
+		if at = at.child(part); at == nil {
 			return nil
 		}
 	}
@@ -234,14 +174,14 @@ func (x *index) resolveHard() error {
 	for _, p := range x.hard {
 		m := x.lookup(p)
 		to := m
-		for steps := 0; to != nil && to.hard != ""; steps++ {
+		for steps := 0; to != nil && to.hard() != ""; steps++ {
 			if steps > len(x.hard) {
 				return &PathError{Path: p, Reason: BadLink, Detail: "is a hard link that leads to itself"}
 			}
-			to = x.lookup(to.hard)
+			to = x.lookup(to.hard())
 		}
 		if to == nil || to.kind == Dir {
-			return &PathError{Path: p, Reason: BadLink, Detail: fmt.Sprintf("is a hard link to %q, which is no file of the tar", m.hard)}
+			return &PathError{Path: p, Reason: BadLink, Detail: fmt.Sprintf("is a hard link to %q, which is no file of the tar", m.hard())}
 		}
 		*m = *to
 	}
