@@ -39,7 +39,8 @@ func (c *Cluster) Visit(ctx context.Context, id, token string) (Visit, error) {
 	if b.spec.Token != "" && subtle.ConstantTimeCompare([]byte(b.spec.Token), []byte(token)) != 1 {
 		return Visit{}, ErrForbidden
 	}
-	now, _ := b.now()
+	c.used(id)
+	now := b.settled()
 	switch {
 	case now == StatePausing, now == StatePaused && !b.spec.AutoResume:
 		return Visit{}, ErrPaused
@@ -48,12 +49,25 @@ func (c *Cluster) Visit(ctx context.Context, id, token string) (Visit, error) {
 			return Visit{}, errors.Join(ErrResume, err)
 		}
 	}
+	return Visit{MaskHost: b.policy(c.replacedNetwork(id)).MaskHost, c: c, b: b}, nil
+}
+
+// used restarts the idle window.
+func (c *Cluster) used(id string) {
 	c.store.touch(func(s *state) {
 		if r := s.Records[id]; r != nil {
 			r.LastUse = time.Now()
 		}
 	})
-	return Visit{MaskHost: b.policy(c.replacedNetwork(id)).MaskHost, c: c, b: b}, nil
+}
+
+// settled is the state once no change of it is under way: a pause that has
+// begun ends before a visitor is let in, or he would wait in a frozen sandbox.
+func (b *box) settled() string {
+	b.life.Lock()
+	defer b.life.Unlock()
+	now, _ := b.now()
+	return now
 }
 
 // Dial connects to a port inside the sandbox.

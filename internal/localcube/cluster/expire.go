@@ -40,14 +40,20 @@ func (c *Cluster) overdue(now time.Time) []*box {
 		if current != StateRunning {
 			continue
 		}
-		c.store.view(func(s *state) {
-			r := s.Records[b.spec.ID]
-			if r != nil && r.Window != Never && !now.Before(r.LastUse.Add(time.Duration(r.Window)*time.Second)) {
-				list = append(list, b)
-			}
-		})
+		if c.isOver(b, now) {
+			list = append(list, b)
+		}
 	}
 	return list
+}
+
+// isOver reports whether a sandbox's idle window has ended.
+func (c *Cluster) isOver(b *box, now time.Time) (over bool) {
+	c.store.view(func(s *state) {
+		r := s.Records[b.spec.ID]
+		over = r != nil && r.Window != Never && !now.Before(r.LastUse.Add(time.Duration(r.Window)*time.Second))
+	})
+	return over
 }
 
 func (c *Cluster) timeOut(ctx context.Context, b *box) error {
@@ -57,7 +63,7 @@ func (c *Cluster) timeOut(ctx context.Context, b *box) error {
 	}
 	b.life.Lock()
 	defer b.life.Unlock()
-	if current, exited := b.now(); current != StateRunning || exited {
+	if current, exited := b.now(); current != StateRunning || exited || !c.isOver(b, time.Now()) {
 		return nil
 	}
 	return c.freeze(ctx, b)
