@@ -1,7 +1,8 @@
 #!/bin/bash
 # The main job from nothing: Hermes Agent 0.19.0's source, with macOS litter in
-# it, to a tested image. Starts Docker where it is missing and may. The image
-# stays, and so does Docker.
+# it, to a tested image, a template of the local Cube and a first sandbox. Starts
+# Docker where it is missing and may. All of it stays up; local down ends the
+# local Cube.
 #
 #   demo.sh
 set -euo pipefail
@@ -95,7 +96,25 @@ else
 	done_step "compare: the same recipe by plain tar and docker build does not even build"
 fi
 
+step "the image as a template of the local Cube"
+template=$(bin/hermesbox template create --cube local --image "$image" --name hermes-studio)
+bin/hermesbox template show --cube local "$template"
+done_step "template: $template on the local Cube"
+
+step "a first sandbox, through the proxy"
+eval "$(bin/hermesbox local status --output env)"
+# field prints a field of the JSON object on standard input.
+field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }
+sandbox=$(curl -sf -X POST "$CUBE_API_URL/sandboxes" -H "X-API-Key: $E2B_API_KEY" -H 'Content-Type: application/json' \
+	-d "{\"templateID\": \"$template\", \"timeout\": 3600}" | field sandboxID)
+curl -sf -o /dev/null --retry 20 --retry-connrefused --retry-all-errors --retry-delay 1 \
+	-H "Host: 49983-$sandbox.$CUBE_SANDBOX_DOMAIN" "$CUBE_PROXY_SCHEME://$CUBE_PROXY_NODE_IP:$CUBE_PROXY_PORT_HTTP/health"
+done_step "sandbox: $sandbox answers on 49983 through the proxy"
+
 step "what was done"
 printf '%s\n' "${did[@]}"
 echo
 echo "image: $image"
+echo "template: $template"
+echo "sandbox: $sandbox (http://49983-$sandbox.$CUBE_SANDBOX_DOMAIN:$CUBE_PROXY_PORT_HTTP/health)"
+echo "bin/hermesbox local down ends the local Cube and removes its sandboxes"
