@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 // LoadTar reads a tar, plain or gzip, from a stream and applies to it what Load applies to a directory, the tar's own
@@ -47,6 +48,7 @@ func readIndex(ctx context.Context, r io.Reader) (*index, error) {
 		_ = spool.file.Close() // it goes with its descriptor
 		return nil, fmt.Errorf("reading tar: %w", err)
 	}
+	x.sum, x.spool.zero, x.names = hasher{}, nil, strings.Builder{} // the walk needs none of these buffers
 	return x, nil
 }
 

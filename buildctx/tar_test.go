@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -266,6 +267,29 @@ func TestTarsThatAreFine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTarOfALargeDirectory has more members in one directory than a short list serves.
+func TestTarOfALargeDirectory(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{31, 32, 33, 100} {
+		var members []member
+		files := map[string]string{}
+		for i := range n {
+			name := fmt.Sprintf("d/f%03d", i*37%n)
+			members = append(members, file(name, name))
+			files[name] = name
+		}
+		if got, want := loadTar(t, forge(t, members...), buildctx.Options{}), load(t, plant(t, files), buildctx.Options{}); got.Digest() != want.Digest() {
+			t.Errorf("%d files: got %q", n, paths(got))
+		}
+		for _, i := range []int{0, 31, n - 1} {
+			twice := forge(t, append(slices.Clone(members), members[min(i, n-1)])...)
+			if _, err := buildctx.LoadTar(t.Context(), bytes.NewReader(twice), buildctx.Options{}); err == nil || !strings.Contains(err.Error(), "is in the tar twice") {
+				t.Errorf("%d files and member %d again: %v", n, i, err)
+			}
+		}
 	}
 }
 

@@ -16,10 +16,7 @@ type tarDir struct {
 }
 
 func (d *tarDir) list() ([]child, error) {
-	children := make([]child, 0, len(d.member.children()))
-	for name, m := range d.member.children() {
-		children = append(children, child{name, m.kind})
-	}
+	children := d.member.children()
 	slices.SortFunc(children, func(a, b child) int { return cmp.Compare(a.name, b.name) })
 	return children, nil
 }

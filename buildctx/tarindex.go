@@ -20,7 +20,8 @@ const (
 // index is the tree of a tar's members, with their contents in a spool.
 type index struct {
 	root  *member
-	hard  []string // paths of hard links
+	hard  []string        // paths of hard links
+	names strings.Builder // the chunk of names at hand
 	attrs attributes
 	spool *spool
 	sum   hasher
@@ -139,7 +140,7 @@ func (x *index) insert(p string, m *member) error {
 		next := at.child(part)
 		if next == nil {
 			next = &member{kind: Dir, implied: true}
-			at.put(part, next)
+			at.put(x.keep(part), next)
 		}
 		if next.kind != Dir {
 			return &PathError{Path: p, Reason: Conflict, Detail: fmt.Sprintf("is in the tar below %q, which is no directory there", part)}
@@ -148,7 +149,7 @@ func (x *index) insert(p string, m *member) error {
 	}
 	switch old := at.child(name); {
 	case old == nil:
-		at.put(name, m)
+		at.put(x.keep(name), m)
 	case old.kind == Dir && m.kind == Dir:
 		old.mode, old.implied = m.mode, false
 	case old.implied:
@@ -157,6 +158,16 @@ func (x *index) insert(p string, m *member) error {
 		return &PathError{Path: p, Reason: Duplicate, Detail: "is in the tar twice"}
 	}
 	return nil
+}
+
+// keep copies a name behind others: as a part of the header's it would keep all of that, and alone it would take more.
+func (x *index) keep(name string) string {
+	if x.names.Cap()-x.names.Len() < len(name) {
+		x.names.Reset()
+		x.names.Grow(nameChunk)
+	}
+	x.names.WriteString(name)
+	return x.names.String()[x.names.Len()-len(name):]
 }
 
 func (x *index) lookup(p string) *member {

@@ -26,10 +26,19 @@ type member struct {
 
 // rest is what a link or a directory has.
 type rest struct {
-	hard     string // the target of a hard link until it is resolved
-	target   string // of a symbolic link
-	children map[string]*member
+	hard   string // the target of a hard link until it is resolved
+	target string // of a symbolic link
+	few    []named
+	many   map[string]*member // instead of few, from fewMembers on
 }
+
+type named struct {
+	name string
+	*member
+}
+
+// fewMembers is up to how many children a list serves. A map would take half as much memory again.
+const fewMembers = 32
 
 func newMember(h *tar.Header, p string) (*member, error) {
 	m := &member{mode: uint16(h.Mode & 0o7777), size: h.Size, slashed: slashed(h)}
@@ -78,22 +87,50 @@ func (m *member) target() string {
 	return m.rest.target
 }
 
-func (m *member) children() map[string]*member {
+// child returns nil where there is none of that name.
+func (m *member) child(name string) *member {
 	if m.rest == nil {
 		return nil
 	}
-	return m.rest.children
+	for i := len(m.rest.few) - 1; i >= 0; i-- { // tars have a directory's members behind each other
+		if c := m.rest.few[i]; c.name == name {
+			return c.member
+		}
+	}
+	return m.rest.many[name]
 }
 
-func (m *member) child(name string) *member { return m.children()[name] }
-
-// put adds a child. The name is copied: as a part of the header's it would keep all of that.
+// put adds a child that is not there yet.
 func (m *member) put(name string, child *member) {
 	if m.rest == nil {
 		m.rest = &rest{}
 	}
-	if m.rest.children == nil {
-		m.rest.children = map[string]*member{}
+	r := m.rest
+	switch {
+	case r.many != nil:
+		r.many[name] = child
+	case len(r.few) < fewMembers:
+		r.few = append(r.few, named{name, child})
+	default:
+		r.many = map[string]*member{name: child}
+		for _, c := range r.few {
+			r.many[c.name] = c.member
+		}
+		r.few = nil
 	}
-	m.rest.children[strings.Clone(name)] = child
+}
+
+// children lists names and kinds, in no order.
+func (m *member) children() []child {
+	if m.rest == nil {
+		return nil
+	}
+	all := make([]child, 0, len(m.rest.few)+len(m.rest.many))
+	for _, c := range m.rest.few {
+		all = append(all, child{c.name, c.kind})
+	}
+	for name, c := range m.rest.many {
+		all = append(all, child{name, c.kind})
+	}
+	return all
 }
