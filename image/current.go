@@ -35,12 +35,22 @@ func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, re
 		return img, false, "the recipe changed: Dockerfile, base, arguments or what is sent beside the source", nil
 	}
 	for _, other := range spec.Tags[1:] {
-		if also, err := e.inspect(ctx, other); err != nil || also.ID != found.ID {
-			return img, false, "the image has no tag " + other, nil
+		also, err := e.inspect(ctx, other)
+		switch {
+		case err != nil && !errors.Is(err, ErrNoImage):
+			return img, false, "", err
+		case also.ID != found.ID:
+			return img, false, "the image is not tagged " + other, nil
 		}
 	}
 	img, err = e.Pushed(ctx, tag)
-	return img, err == nil, "", err
+	if err != nil {
+		return img, false, "", err
+	}
+	if img.Digest != "" && !e.serves(ctx, img.Ref()) {
+		img.Name, img.Digest = tag, "" // deleted in the registry since
+	}
+	return img, true, "", nil
 }
 
 // Pushed is Inspect, with the digest under which a registry has the image of
@@ -51,14 +61,26 @@ func (e *Engine) Pushed(ctx context.Context, ref string) (Image, error) {
 		return Image{}, err
 	}
 	img := imageOf(ref, found)
-	named, err := reference.ParseDockerRef(ref)
-	if err != nil {
-		return img, nil // an image ID has no registry
-	}
-	if img.Digest = e.servedDigest(ctx, found, named); img.Digest != "" {
-		img.Name = reference.FamiliarName(named)
+	// An image ID is no name, and has no registry.
+	if named, err := reference.ParseDockerRef(ref); err == nil {
+		img.Digest = e.servedDigest(ctx, found, named)
+		if img.Digest != "" {
+			img.Name = reference.FamiliarName(named)
+		}
 	}
 	return img, nil
+}
+
+// serves asks a registry whether it has a reference with a digest.
+func (e *Engine) serves(ctx context.Context, ref string) bool {
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	_, err = e.registryDigest(ctx, named)
+	return err == nil
 }
 
 // PeekBase is ResolveBase without recording the result.
