@@ -65,7 +65,7 @@ func printTemplate(out io.Writer, t shownTemplate) error {
 	row("created", t.CreatedAt)
 	row("error", printable(t.LastError))
 	row("job", printable(t.Job))
-	row("spec", printable(t.Template.Spec))
+	row("spec", printable(t.Spec))
 	row("ports", joined(t.Ports))
 	row("probe", printable(t.Probe))
 	row("cpu", printable(t.CPU))

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnreachableImage means that Cube has no way to an image.
-var ErrUnreachableImage = errors.New("Cube cannot have the image")
+var ErrUnreachableImage = errors.New("the image is out of reach for Cube")
 
 // Place is where the Engine that has the image stands, as Cube sees it.
 type Place int
