@@ -62,7 +62,7 @@ func serve(t *testing.T, opts localcube.Options) localcube.Status {
 // tempDir is a directory with a name short enough for a socket in it.
 func tempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "lc")
+	dir, err := os.MkdirTemp("", "lc") //nolint:usetesting // t.TempDir names it too long
 	if err != nil {
 		t.Fatal(err)
 	}

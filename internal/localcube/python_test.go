@@ -90,7 +90,7 @@ func pythonWith(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new")
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new") //nolint:usetesting // it is kept
 	if err != nil {
 		t.Fatal(err)
 	}

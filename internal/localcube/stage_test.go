@@ -37,10 +37,7 @@ func newStage(t *testing.T, st localcube.Status, opts localcube.Options, target 
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: &http.Transport{DisableCompression: true},
-		Director: func(r *http.Request) {
-			r.URL.Scheme, r.URL.Host = to.Scheme, to.Host
-			r.Header["User-Agent"] = r.Header["User-Agent"] // none, where there was none
-		},
+		Rewrite: func(pr *httputil.ProxyRequest) { pr.Out.URL.Scheme, pr.Out.URL.Host = to.Scheme, to.Host },
 	}
 	front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.before(r)

@@ -64,7 +64,7 @@ type box struct {
 	release   func(context.Context) error
 }
 
-func newBox(c *Cluster, t *template, kind string) *box {
+func newBox(t *template, kind string) *box {
 	spec := boxSpec{
 		ID: randomHex(16), Template: t.ID, Instance: t.InstanceType, Image: t.ImageID, Created: time.Now().UTC(), FromTpl: t.Network,
 		Ports: t.Ports, Overrides: t.Overrides, OnTimeout: "kill",

@@ -215,7 +215,7 @@ func (c *Cluster) tryOut(ctx context.Context, t *template) (err error) {
 	if t.Overrides.Probe == nil {
 		return nil
 	}
-	box := newBox(c, t, "probe")
+	box := newBox(t, kindProbe)
 	started := time.Now()
 	if err := c.boot(ctx, box); err != nil {
 		return errors.Join(err, c.discard(box))

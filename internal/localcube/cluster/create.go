@@ -47,7 +47,7 @@ func (c *Cluster) Create(ctx context.Context, request NewSandbox) (Sandbox, erro
 	if err := c.schedule(request.Nodes); err != nil {
 		return Sandbox{}, err
 	}
-	b := newBox(c, t, kindSandbox)
+	b := newBox(t, kindSandbox)
 	b.spec.Metadata, b.spec.Mounts, b.spec.Network = request.Metadata, c.place(mounts), request.Network
 	b.spec.OnTimeout, b.spec.AutoResume, b.spec.Caller = or(request.OnTimeout, "kill"), request.AutoResume, request.Caller
 	if n := b.policy(nil); n.PublicTraffic != nil && !*n.PublicTraffic {
