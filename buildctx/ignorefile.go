@@ -77,11 +77,11 @@ func dockerfileIgnore(dockerfile string) ([]pattern, error) {
 // sourceIgnore reads the ignore file at the root of a source, through links as BuildKit does: inside the source, whose
 // root is also that of an absolute target, and which no .. leaves.
 func sourceIgnore(src ignoreSource) ([]pattern, []Warning, error) {
+	if _, _, err := src.look(ignoreName); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
 	at, kind, err := follow(ignoreName, src.look)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, _, err := src.look(ignoreName); err != nil {
-			return nil, nil, nil
-		}
 		return nil, []Warning{{Kind: WarnIgnore, Path: ignoreName, Detail: "is a link to nothing in the source, so no patterns were read"}}, nil
 	}
 	if err != nil {

@@ -26,7 +26,8 @@ func TestWhatIsKeptIsReported(t *testing.T) {
 		{"by a directory above", buildctx.Options{Keep: []string{"a"}}, []string{"kept a/._S", "kept a/._d"}},
 		{"all but one", buildctx.Options{Keep: []string{"a", "!a/._S"}}, []string{"kept a/._d", "look-alike a/._S"}},
 		{
-			"patterns for nothing", buildctx.Options{Keep: []string{"f", "._real", "nothing"}},
+			"patterns for nothing",
+			buildctx.Options{Keep: []string{"f", "._real", "nothing"}},
 			[]string{"look-alike a/._S", "look-alike a/._d", "ignore-file context.keep", "ignore-file context.keep", "ignore-file context.keep"},
 		},
 		{"excluded after all", buildctx.Options{Keep: []string{".git", "a"}, Exclude: []string{"a", ".git"}}, []string{"ignore-file context.keep"}},

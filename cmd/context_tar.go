@@ -93,4 +93,3 @@ func refuseTerminal(out io.Writer) error {
 	}
 	return nil
 }
-
