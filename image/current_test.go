@@ -62,7 +62,7 @@ func TestCurrentPushed(t *testing.T) {
 	loopbackEngine(t, func(t *testing.T, w *workbench) {
 		tag := dockertest.Registry(t) + "/team/current:latest"
 		dir := t.TempDir()
-		write(t, dir, map[string]string{"f": "one"})
+		write(t, dir, map[string]string{"f": "pushed"})
 		w.docker.RemoveImage(t, tag)
 		spec := w.spec(t, dir, copyAll, tag)
 		pushed, err := w.engine.Push(t.Context(), w.mustBuild(t, spec), spec.Tags, nil)
