@@ -37,7 +37,7 @@ func newStage(t *testing.T, st localcube.Status, opts localcube.Options, target 
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: &http.Transport{DisableCompression: true},
-		Rewrite: func(pr *httputil.ProxyRequest) { pr.Out.URL.Scheme, pr.Out.URL.Host = to.Scheme, to.Host },
+		Rewrite:   func(pr *httputil.ProxyRequest) { pr.Out.URL.Scheme, pr.Out.URL.Host = to.Scheme, to.Host },
 	}
 	front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.before(r)

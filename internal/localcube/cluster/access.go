@@ -80,6 +80,11 @@ func (v Visit) Dial(ctx context.Context, port int) (net.Conn, error) {
 	if cerr := v.c.check(ctx, v.b); cerr != nil {
 		return nil, errors.Join(err, cerr)
 	}
+	if _, exited := v.b.now(); exited && v.b.spec.AutoResume { // as after a restart of the machine
+		if _, werr := v.c.wake(ctx, v.b); werr != nil {
+			return nil, errors.Join(err, werr)
+		}
+	}
 	return v.c.dialBox(ctx, v.b, port)
 }
 

@@ -41,12 +41,27 @@ func (c *Cluster) ensureNetwork(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the network of the sandboxes: %w", err)
 	}
-	c.netID = found.ID
-	if c.out.reason != nil {
-		return nil
+	if c.out.reason == nil {
+		if c.out.guard, err = egress.Guard(ctx, c.out.host, c.bridgeName()); err != nil {
+			return err
+		}
 	}
-	c.out.guard, err = egress.Guard(ctx, c.out.host, c.bridgeName())
-	return err
+	c.netID = found.ID
+	return nil
+}
+
+// prepareNetwork makes the network at the start. An Engine whose bridges are
+// not on this machine, as in a virtual machine, is one where nothing is enforced.
+func (c *Cluster) prepareNetwork(ctx context.Context) error {
+	err := c.ensureNetwork(ctx)
+	if err == nil || c.out.reason != nil || c.netID != "" {
+		return err
+	}
+	if _, inspected := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{}); inspected != nil {
+		return err
+	}
+	c.out.reason = fmt.Errorf("%w: %w", egress.ErrUnsupported, err)
+	return c.ensureNetwork(ctx)
 }
 
 func (c *Cluster) removeNetwork(ctx context.Context) error {

@@ -71,7 +71,7 @@ func Open(ctx context.Context, opts Options) (*Cluster, error) {
 	}
 	c.cpus = info.NCPU
 	c.out = findOutbound(ctx, c.docker.DaemonHost())
-	if err := c.ensureNetwork(ctx); err != nil {
+	if err := c.prepareNetwork(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.failInterrupted(); err != nil {

@@ -38,7 +38,7 @@ const fallbackVersion = "0.2.0"
 
 func (c *Cluster) describe(b *box) Sandbox {
 	r := b.spec.Overrides.resources()
-	now, _ := b.now()
+	now, exited := b.now()
 	out := Sandbox{
 		ID: b.spec.ID, TemplateID: b.spec.Template, NodeID: c.opts.NodeID, NodeIP: nodeIP, State: now, Created: b.spec.Created,
 		CPU: r.CPU, Mem: r.Mem, ListMB: listMB(r.Mem), DetailMB: detailMB(r.Mem), CPUCount: millicores(r.CPU) / 1000, CPUMilli: millicores(r.CPU),
@@ -47,6 +47,9 @@ func (c *Cluster) describe(b *box) Sandbox {
 	lost := false
 	c.store.view(func(s *state) {
 		if rec := s.Records[b.spec.ID]; rec != nil {
+			if exited && !rec.PausedAt.IsZero() { // the Engine was restarted meanwhile
+				out.State = StatePaused
+			}
 			out.EnvdVersion, out.PausedAt, lost = or(rec.EnvdVersion, fallbackVersion), rec.PausedAt, rec.Lost
 			if rec.Window != Never {
 				out.End = rec.LastUse.Add(time.Duration(rec.Window) * time.Second)

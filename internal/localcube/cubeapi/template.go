@@ -160,7 +160,8 @@ func specOf(body map[string]any) (cluster.TemplateSpec, error) {
 	}
 	overrides, err := overridesOf(body)
 	spec.Overrides = overrides
-	text, _ := json.Marshal(body) // was JSON
+	delete(body, "registryPassword") // is not kept
+	text, _ := json.Marshal(body)    // was JSON
 	spec.Body = string(text)
 	return spec, err
 }

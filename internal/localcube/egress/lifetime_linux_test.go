@@ -235,6 +235,20 @@ func TestApplyErrors(t *testing.T) {
 	}
 }
 
+// TestAllOrNothing has the kernel refuse rules for a sandbox that has some.
+func TestAllOrNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, target := w.sandbox(t)
+	mustApply(t, target, Rules{Internet: true})
+	err := enforce(w.host.file, target, link{name: "a-name-longer-than-15"}, Rules{Internet: true, Allow: prefixes("0.0.0.0/0")})
+	if err == nil || !strings.Contains(err.Error(), "committing table hermesbox-box-1 on a-name-longer-than-15") {
+		t.Errorf("enforce: %v", err)
+	}
+	expect(t, s, public, Pass)
+	expect(t, s, lan, Drop)
+}
+
 // TestTwoLinks is a sandbox on two networks, of which one would stay open.
 func TestTwoLinks(t *testing.T) {
 	t.Parallel()

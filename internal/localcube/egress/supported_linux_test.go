@@ -3,6 +3,7 @@ package egress
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +16,32 @@ import (
 // TestSupported also runs as a process without privileges, started by the test after it.
 func TestSupported(t *testing.T) {
 	t.Parallel()
-	err := Supported()
 	if os.Geteuid() == 0 {
 		newSpace(t) // Missing where root may not either
 		return
 	}
-	if !errors.Is(err, ErrUnsupported) || !errors.Is(err, syscall.EPERM) || !strings.Contains(err.Error(), "run as root") {
-		t.Errorf("Supported without privileges: %v", err)
+	own := Target{
+		ID: "own", NetNS: "/proc/self/ns/net", Host: "/proc/self/ns/net",
+		Address: netip.MustParseAddr("192.0.2.1"), MAC: make(net.HardwareAddr, 6),
+	}
+	supported := Supported()
+	_, applied := Apply(t.Context(), own, Rules{})
+	_, listed := List(t.Context(), "")
+	_, guarded := Guard(t.Context(), "", "lo")
+	for want, err := range map[string]error{
+		"run as root":                           supported,
+		"applying egress rules to sandbox own:": applied,
+		"listing egress rules:":                 listed,
+		"guarding bridge lo:":                   guarded,
+		"removing table hermesbox-own:":         Remove(t.Context(), "", "own"),
+		"removing table hermesbox.guard-lo:":    Unguard(t.Context(), "", "lo"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), syscall.EPERM.Error()) || !strings.Contains(err.Error(), want) {
+			t.Errorf("without privileges: %v, want it not permitted and %q", err, want)
+		}
+	}
+	if !errors.Is(supported, ErrUnsupported) {
+		t.Errorf("Supported: %v", supported)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -201,23 +202,36 @@ func checksum(b []byte) uint16 {
 // expect tries TCP, UDP and ICMP to addr and wants all to pass or none.
 func expect(t testing.TB, s space, addr string, want Verdict) {
 	t.Helper()
-	for network, payload := range map[string][]byte{"tcp": []byte("hello"), "udp": []byte("hello"), "ip4:icmp": ping()} {
-		within := patience
-		if want == Pass {
-			within = enough
-		}
-		err := reach(s, network, addr, payload, within)
-		switch {
-		case want == Pass && err != nil:
-			t.Errorf("%s to %s: %v, but it is allowed", network, addr, err)
-		case want == Drop && err == nil:
-			t.Errorf("%s to %s passed, but it is denied", network, addr)
-		case want == Drop && network == "tcp" && !errors.Is(err, syscall.ECONNREFUSED):
-			t.Errorf("%s to %s: %v, want it refused", network, addr, err)
-		case want == Drop && network != "tcp" && !errors.Is(err, os.ErrDeadlineExceeded):
-			t.Errorf("%s to %s: %v, want silence", network, addr, err)
-		}
+	within := patience
+	if want == Pass {
+		within = enough
 	}
+	var group sync.WaitGroup
+	for network, payload := range map[string][]byte{"tcp": []byte("hello"), "udp": []byte("hello"), "ip4:icmp": ping()} {
+		group.Go(func() {
+			if err := wrong(want, network, reach(s, network, addr, payload, within)); err != nil {
+				t.Errorf("%s to %s: %v", network, addr, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// wrong is nil where an attempt ended as it should: denied TCP is refused, the rest unheard.
+func wrong(want Verdict, network string, err error) error {
+	silence := os.ErrDeadlineExceeded
+	if network == "tcp" {
+		silence = syscall.ECONNREFUSED
+	}
+	switch {
+	case want == Pass && err != nil:
+		return fmt.Errorf("%w, but it is allowed", err)
+	case want == Drop && err == nil:
+		return errors.New("passed, but it is denied")
+	case want == Drop && !errors.Is(err, silence):
+		return fmt.Errorf("%w, want %w", err, silence)
+	}
+	return nil
 }
 
 // mustApply applies and releases at the end.
