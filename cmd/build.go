@@ -133,6 +133,7 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	if err != nil {
 		return err
 	}
+	app.note("building %s for %s from %s", spec.Tags[0], spec.Platform, sourceLabel(source(args, loaded.Config)))
 	if err := readSource(ctx, app, &spec, args, loaded.Config, opts); err != nil {
 		return err
 	}
@@ -161,7 +162,6 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 // readSource fills in the tree, which the caller closes, and what it says of itself.
 func readSource(ctx context.Context, app *app, spec *image.Spec, args []string, cfg config.Config, opts buildOptions) error {
 	src := source(args, cfg)
-	app.note("building %s for %s from %s", spec.Tags[0], spec.Platform, sourceLabel(src))
 	tree, err := app.loadTree(ctx, src, cfg, opts.metadataFile, opts.iidFile)
 	if err != nil {
 		return err

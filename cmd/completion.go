@@ -35,7 +35,7 @@ For every session, put that line into the shell's start-up file.`,
 
 // oneShell wants one argument, a shell that is known.
 func oneShell(cmd *cobra.Command, args []string) error {
-	if err := exactArgs(1, "a shell")(cmd, args); err != nil {
+	if err := oneArg("a shell")(cmd, args); err != nil {
 		return err
 	}
 	if !slices.Contains(shells(), args[0]) {

@@ -23,7 +23,7 @@ func newImageInspect(app *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect REF",
 		Short: "Show what an image is made of",
-		Args:  exactArgs(1, "one image name or ID"),
+		Args:  oneArg("one image name or ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImageInspect(cmd.Context(), app, app.out, args[0])
 		},
@@ -83,7 +83,7 @@ func newImageTest(app *app) *cobra.Command {
 		Short: "Start an image and check that all it is made for works",
 		Long: `Test makes two containers of the image without a network, checks what is in them
 and what they answer, and removes them. It exits 3 where a check fails.`,
-		Args: exactArgs(1, "one image name or ID"),
+		Args: oneArg("one image name or ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImageTest(cmd.Context(), app, app.out, args[0])
 		},

@@ -95,10 +95,10 @@ func maxArgs(n int) cobra.PositionalArgs {
 	}
 }
 
-// exactArgs wants n arguments, named what.
-func exactArgs(n int, what string) cobra.PositionalArgs {
+// oneArg wants one argument, named what.
+func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
+		if len(args) == 1 {
 			return nil
 		}
 		return usagef("%s wants %s, got %d argument(s)", cmd.CommandPath(), what, len(args)).

@@ -99,7 +99,7 @@ func newTemplateWatch(app *app) *cobra.Command {
 		Use:   "watch TEMPLATE",
 		Short: "Wait until a template is READY",
 		Long:  "Watch follows the job that makes a template, with phase, percentage and nodes, and prints the template's id once it is READY. It exits 1 where the job fails.",
-		Args:  exactArgs(1, "one template id"),
+		Args:  oneArg("one template id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTemplateWatch(cmd.Context(), app, app.out, args[0], job)
 		},

@@ -24,7 +24,7 @@ func newTemplateShow(app *app) *cobra.Command {
 		Long: `Show prints what Cube tells of a template, and explains in words what sandboxes made
 from it can reach. What a sandbox cannot take back is marked as fixed: Cube adds a
 sandbox's own networks to the template's, and never removes one.`,
-		Args: exactArgs(1, "one template id"),
+		Args: oneArg("one template id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTemplateShow(cmd.Context(), app, app.out, args[0])
 		},
