@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -43,7 +45,22 @@ func localEngine(ctx context.Context, app *app, work func(*image.Engine) error) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(work(engine), engine.Close())
+	err = checkNear(engine.Host)
+	if err == nil {
+		err = work(engine)
+	}
+	return errors.Join(err, engine.Close())
+}
+
+// checkNear refuses an Engine on another machine: what it publishes on loopback
+// is not our loopback, and our directories are not its own.
+func checkNear(host string) error {
+	u, err := url.Parse(host)
+	near := err == nil && (u.Scheme == "unix" || u.Scheme == "tcp" && (u.Hostname() == "localhost" || strings.HasPrefix(u.Hostname(), "127.")))
+	if near {
+		return nil
+	}
+	return usagef("the Docker Engine at %s is on another machine", host).withHint("the local Cube needs an Engine of this machine; unset DOCKER_HOST or choose another Docker context")
 }
 
 // localFailed adds what to do about the errors of a local Cube.
