@@ -76,15 +76,16 @@ type IgnoreError struct {
 }
 
 func (e *IgnoreError) Error() string {
+	file := shown(e.File)
 	switch {
 	case e.Line == 0 && e.Pattern == "":
-		return fmt.Sprintf("%s: %v", e.File, e.Err)
+		return fmt.Sprintf("%s: %v", file, e.Err)
 	case e.Line == 0:
-		return fmt.Sprintf("%s: pattern %q: %v", e.File, e.Pattern, e.Err)
+		return fmt.Sprintf("%s: pattern %q: %v", file, e.Pattern, e.Err)
 	case e.Pattern == "":
-		return fmt.Sprintf("%s, line %d: %v", e.File, e.Line, e.Err)
+		return fmt.Sprintf("%s, line %d: %v", file, e.Line, e.Err)
 	}
-	return fmt.Sprintf("%s, line %d: pattern %q: %v", e.File, e.Line, e.Pattern, e.Err)
+	return fmt.Sprintf("%s, line %d: pattern %q: %v", file, e.Line, e.Pattern, e.Err)
 }
 
 func (e *IgnoreError) Unwrap() error { return e.Err }

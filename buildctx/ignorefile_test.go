@@ -53,6 +53,15 @@ func TestIgnoreFileThatIsNone(t *testing.T) {
 	checkIgnoreError(t, err, "f/D.dockerignore", "not a directory")
 }
 
+func TestNamesOfIgnoreFilesAreQuoted(t *testing.T) {
+	t.Parallel()
+	root := plant(t, map[string]string{"f": "", "D\x1bc.dockerignore": "[a"})
+	_, err := buildctx.Load(t.Context(), root, buildctx.Options{Dockerfile: filepath.Join(root, "D\x1bc")})
+	if err == nil || !strings.Contains(err.Error(), `D\x1bc.dockerignore", line 1: pattern "[a"`) {
+		t.Errorf("got %q", err)
+	}
+}
+
 func checkIgnoreError(t *testing.T, err error, file, want string) {
 	t.Helper()
 	var ignoreErr *buildctx.IgnoreError

@@ -3,7 +3,9 @@ package buildctx
 import (
 	"fmt"
 	"hash/maphash"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -18,6 +20,15 @@ func (w *walker) oddName(at place, c child) {
 	case strings.ContainsAny(c.name, "\\\n\r"):
 		w.report.warn(Warning{Kind: WarnName, Path: at.path(c.name), Detail: "has a backslash or a line break in its name"})
 	}
+}
+
+// shown quotes a name only where it would steer a terminal or break a line.
+func shown(name string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // folder finds names of one directory that a file system ignoring case and normalisation would take for one.
