@@ -43,7 +43,13 @@ func contests(s shape, hermesbox, self, scratch string) []contest {
 		{"first output", check, "true", []target{{"ms", firstMilliseconds, 100}}},
 	}
 	if s.files >= 200_000 {
-		all = append(all, contest{"memory above version", "exec " + check, "exec " + hermesbox + " version >/dev/null", []target{{"MiB", mebibytesAbove, 64}}})
+		version := "exec " + hermesbox + " version >/dev/null"
+		memory := []target{{"MiB", mebibytesAbove, 64}}
+		all = append(all,
+			contest{"memory above version", "exec " + check, version, memory},
+			contest{"memory of a listing in JSON", "exec " + hermesbox + " context ls --output json . >/dev/null", version, memory},
+			contest{"memory of a tar", "tar -cf - . | " + hermesbox + " context check - >/dev/null", version, memory},
+		)
 	}
 	return all
 }
