@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/distribution/reference"
 )
@@ -73,14 +74,20 @@ func (e *Engine) Pushed(ctx context.Context, ref string) (Image, error) {
 
 // serves asks a registry whether it has a reference with a digest.
 func (e *Engine) serves(ctx context.Context, ref string) bool {
+	_, err := e.Resolve(ctx, ref)
+	return err == nil
+}
+
+// Resolve asks a registry, through the Engine, for the digest that a reference
+// stands for now.
+func (e *Engine) Resolve(ctx context.Context, ref string) (string, error) {
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {
-		return false
+		return "", fmt.Errorf("%w: %q is no image name: %w", ErrSpec, ref, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	_, err = e.registryDigest(ctx, named)
-	return err == nil
+	return e.registryDigest(ctx, named)
 }
 
 // PeekBase is ResolveBase without recording the result.

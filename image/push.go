@@ -110,7 +110,7 @@ func (e *Engine) readBack(ctx context.Context, named reference.Named, digest, au
 func pushError(err error) error {
 	text := strings.ToLower(err.Error())
 	refused := errdefs.IsUnauthorized(err) || errdefs.IsPermissionDenied(err)
-	for _, sign := range []string{"unauthorized", "authentication required", "no basic auth credentials", "denied", "401", "403 forbidden"} {
+	for _, sign := range []string{"unauthorized", "authentication required", "no basic auth credentials", "denied", "http 401", "http 403", "401 unauthorized", "403 forbidden", "status: 401", "status: 403"} {
 		refused = refused || strings.Contains(text, sign)
 	}
 	if refused {
