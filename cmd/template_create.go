@@ -72,7 +72,7 @@ func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templa
 	if !given {
 		spec.Image, err = builtImage(ctx, app, loaded.Config, local)
 	} else {
-		spec.Image, err = imageFor(ctx, app, loaded.Config, local, opts.image)
+		err = app.setImage(ctx, &spec, loaded.Config, local, opts.image)
 	}
 	if err != nil {
 		return err

@@ -13,29 +13,46 @@ import (
 	"github.com/hermesbox/hermesbox/template"
 )
 
-// imageFor is the reference under which Cube gets at ref: as it is where that
-// is one for a registry, else what the Engine's image of that name is to Cube.
-// An Engine that cannot be reached matters only where ref is an image ID.
-func imageFor(ctx context.Context, app *app, cfg config.Config, local bool, ref string) (_ string, err error) {
-	if !local && !template.IsImageID(ref) {
-		if !template.Pinned(ref) {
-			app.warn("%s is a tag, which may move: a template stays what the tag was when it was made, and is used again while the tag is spelled alike", ref)
-		}
-		return ref, nil
+// setImage fills in how Cube gets at ref: as it is where that is one for a
+// registry, else as what the Engine's image of that name is to Cube.
+func (a *app) setImage(ctx context.Context, spec *template.Spec, cfg config.Config, local bool, ref string) (err error) {
+	spec.Image = ref
+	if !local && template.Pinned(ref) && !template.IsImageID(ref) {
+		return nil
 	}
-	engine, err := connect(ctx, app, cfg.Image.Builder)
+	engine, err := connect(ctx, a, cfg.Image.Builder)
+	if !local && !template.IsImageID(ref) {
+		return a.resolveTag(ctx, spec, engine, err)
+	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	img, err := engine.Inspect(ctx, ref)
 	if errors.Is(err, image.ErrNoImage) && local && !template.IsImageID(ref) {
-		return ref, nil // the local Cube pulls it
+		return nil // the local Cube pulls it
+	}
+	if err == nil {
+		spec.Image, err = referTo(ctx, a, engine, img, cfg, local)
+	}
+	return err
+}
+
+// resolveTag finds out what a tag stands for now, so that a template of what it
+// stood for before is not used again. That needs an Engine to ask a registry
+// with, which there may not be; then the tag is all there is to go by.
+func (a *app) resolveTag(ctx context.Context, spec *template.Spec, engine *image.Engine, err error) error {
+	if err == nil {
+		spec.ImageDigest, err = engine.Resolve(ctx, spec.Image)
+		err = errors.Join(err, engine.Close())
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if err != nil {
-		return "", err
+		a.warn("%s is a tag, which may move, and no registry tells what it stands for now (%v): a template of it is used again while the tag is spelled alike", spec.Image, err)
 	}
-	return referTo(ctx, app, engine, img, cfg, local)
+	return nil
 }
 
 // referTo names a built image to Cube. For CubeMaster's own Engine that takes a tag.

@@ -274,8 +274,28 @@ func TestImageReferences(t *testing.T) {
 	if pushed.code != 0 || !strings.HasPrefix(ref, registry+"/team/references@sha256:") || len(m.bodies) != 2 {
 		t.Errorf("pushed: exit code %d, %q\n%s", pushed.code, ref, pushed.stderr)
 	}
+	wantTagFollowed(t, u, m, tag)
 	again := with(m.URL, "up", "--push")
-	if again.code != 0 || again.stdout != pushed.stdout || len(m.bodies) != 2 || !strings.Contains(again.stderr, "nothing was done") {
+	if again.code != 0 || again.stdout != pushed.stdout || len(m.bodies) != 3 || !strings.Contains(again.stderr, "nothing was done") {
 		t.Errorf("again: exit code %d, %q\n%s", again.code, again.stdout, again.stderr)
+	}
+}
+
+// wantTagFollowed registers a tag that was pushed: a template of it is used
+// again while the tag stands for the same image.
+func wantTagFollowed(t *testing.T, u *upTest, m *cubeMaster, tag string) {
+	t.Helper()
+	create := func() string {
+		cmd := prepare(t.Context(), t, u.dir, u.engine, "template", "create", "--image", tag)
+		cmd.Env = append(cmd.Env, "CUBE_MASTER_ADDR="+m.URL)
+		got := run(t, cmd)
+		if got.code != 0 || strings.Contains(got.stderr, "no registry tells") {
+			t.Fatalf("exit code %d\n%s", got.code, got.stderr)
+		}
+		return got.stdout
+	}
+	before := len(m.bodies)
+	if first, second := create(), create(); first != second || len(m.bodies) != before+1 {
+		t.Errorf("printed %q and %q, %d templates were made", first, second, len(m.bodies)-before)
 	}
 }

@@ -39,7 +39,7 @@ func (c *Client) Find(ctx context.Context, s Spec) (found Summary, ok bool, reas
 		}
 	}
 	if reason == "" {
-		reason = "no READY template has the image " + s.Image
+		reason = "no READY template has the image " + s.pinned()
 	}
 	return Summary{}, false, reason, nil
 }
@@ -50,13 +50,17 @@ func mayHold(t cube.Template, s Spec) bool {
 	if t.Name != "" && s.Name != "" && !Named(t.Name, s.Name) {
 		return false
 	}
-	return t.ImageInfo == "" || sameImage(t.ImageInfo, s.Image)
+	return t.ImageInfo == "" || s.isImage(t.ImageInfo)
 }
 
-// sameImage compares what Cube lists, a reference and, while that has none, the
-// digest it had when it was pulled, with a reference.
-func sameImage(listed, ref string) bool {
-	return listed == ref || strings.HasPrefix(listed, ref+"@")
+// isImage compares what Cube lists, a reference and, where that has none, the
+// digest it had when it was pulled, with the wanted one.
+func (s Spec) isImage(listed string) bool {
+	if listed == s.Image {
+		return true // being pulled, or pinned
+	}
+	digest, ok := strings.CutPrefix(listed, s.Image+"@")
+	return ok && (s.ImageDigest == "" || s.ImageDigest == digest)
 }
 
 // compare says how a template differs from what is wanted, as the end of a
@@ -77,11 +81,8 @@ func (c *Client) compare(ctx context.Context, listed cube.Template, s Spec, dige
 		}
 		return or(differs(r, s), " was made with another specification"), nil
 	}
-	switch {
-	case listed.ImageInfo == "":
+	if listed.ImageInfo == "" || listed.ImageInfo == s.Image && s.ImageDigest != "" {
 		return " has no specification annotation, and Cube does not tell its image", nil
-	case !Pinned(s.Image):
-		return " has no specification annotation, and the tag " + s.Image + " may stand for another image by now", nil
 	}
 	return differs(r, s), nil
 }

@@ -28,7 +28,7 @@ func TestReuse(t *testing.T) {
 		name   string
 		info   string
 		change func(*cube.CreateRequest)
-		image  string // wanted instead of pinned
+		image  string // wanted instead of pinned; @1 is resolved to sha256:1
 		reason string // for a new one; "" for reuse
 	}{
 		{"annotation", pinned, nil, "", ""},
@@ -60,14 +60,21 @@ func TestReuse(t *testing.T) {
 		{"not echoed, probe", pinned, func(r *cube.CreateRequest) { unannotated(r); r.Containers[0].Probe = nil }, "", "probed in another way"},
 		{"not echoed, no container", pinned, func(r *cube.CreateRequest) { unannotated(r); r.Containers = nil }, "", "no container"},
 		{"not echoed, image not listed", "", unannotated, "", "does not tell its image"},
-		{"not echoed, a tag that moves", "team/app:latest@sha256:1", unannotated, "team/app:latest", "may stand for another image"},
+		{"a tag", "team/app:latest@sha256:1", nil, "team/app:latest", ""},
+		{"not echoed, a tag without its digest", "team/app:latest", unannotated, "team/app:latest@1", "does not tell its image"},
+		{"not echoed, a tag", "team/app:latest@sha256:1", unannotated, "team/app:latest", ""},
+		{"a tag that has not moved", "team/app:latest@sha256:1", nil, "team/app:latest@1", ""},
+		{"a tag that has moved", "team/app:latest@sha256:1", nil, "team/app:latest@2", "no READY template has the image team/app:latest@sha256:2"},
+		{"not echoed, a tag that has moved", "team/app:latest@sha256:1", unannotated, "team/app:latest@2", "no READY template has the image team/app:latest@sha256:2"},
 		{"another image", "registry.example/team/app@sha256:0", nil, "", "no READY template has the image"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := wanted(t)
-			if tt.image != "" {
+			if tag, digest, ok := strings.Cut(tt.image, "@"); ok {
+				s.Image, s.ImageDigest = tag, "sha256:"+digest
+			} else if tt.image != "" {
 				s.Image = tt.image
 			}
 			f, c := newFake(t, map[string][]string{

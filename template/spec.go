@@ -21,13 +21,15 @@ const Annotation = "hermesbox.spec"
 
 // Spec is the template that is wanted. A zero field is left to Cube and not sent.
 type Spec struct {
-	Name   string // alias, since Cube 0.6.0
-	Image  string // reference that Cube can pull
-	Egress Egress
-	Ports  []int // exposed
-	Probe  *cube.Probe
-	CPU    int // thousandths of a core
-	Memory int // MiB
+	Name  string // alias, since Cube 0.6.0
+	Image string // reference that Cube can pull
+	// ImageDigest is what Image stands for now, where it is a tag and a registry told.
+	ImageDigest string
+	Egress      Egress
+	Ports       []int // exposed
+	Probe       *cube.Probe
+	CPU         int // thousandths of a core
+	Memory      int // MiB
 	// WritableLayerSize is a quantity such as 20Gi; Cube insists on it.
 	WritableLayerSize string
 	Nodes             []string // ids or addresses; empty is all
@@ -63,7 +65,7 @@ type identity struct {
 // count, nor whether a default was spelled out.
 func (s Spec) Digest() (string, error) {
 	id := identity{
-		Version: 1, Image: s.Image, Internet: s.Egress.Internet(),
+		Version: 1, Image: s.pinned(), Internet: s.Egress.Internet(),
 		Allow: sorted(s.Egress.Allow, netip.Prefix.Compare), Deny: sorted(s.Egress.Deny, netip.Prefix.Compare),
 		Ports: sorted(s.Ports, func(a, b int) int { return a - b }), CPU: orDefault(s.CPU), Memory: orDefault(s.Memory),
 		Size: s.WritableLayerSize, Nodes: sorted(s.Nodes, strings.Compare), DNS: s.DNS, Command: s.Command, Args: s.Args,
@@ -77,6 +79,14 @@ func (s Spec) Digest() (string, error) {
 	}
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// pinned is the image by what it stands for now.
+func (s Spec) pinned() string {
+	if s.ImageDigest == "" {
+		return s.Image
+	}
+	return s.Image + "@" + s.ImageDigest
 }
 
 // sorted is a sorted copy of a list without doubles; empty and nil are the same.
