@@ -122,7 +122,7 @@ func command(ctx context.Context, stateDir, method, path string, in, out any) er
 	}}
 	defer transport.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if isGone(err) {
 		return fmt.Errorf("%w in %s", ErrNotRunning, stateDir)
 	}
 	if err != nil {
@@ -139,4 +139,15 @@ func command(ctx context.Context, stateDir, method, path string, in, out any) er
 		return nil
 	}
 	return json.Unmarshal(text, out)
+}
+
+// isGone reports whether an error means that no process answers: none is there,
+// or the one that was is just being killed.
+func isGone(err error) bool {
+	for _, gone := range []error{fs.ErrNotExist, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
 }
