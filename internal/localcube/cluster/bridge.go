@@ -41,7 +41,7 @@ func (c *Cluster) ensureNetwork(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the network of the sandboxes: %w", err)
 	}
-	if c.out.reason == nil {
+	if c.out.works() {
 		if c.out.guard, err = egress.Guard(ctx, c.out.host, c.bridgeName()); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (c *Cluster) ensureNetwork(ctx context.Context) error {
 // not on this machine, as in a virtual machine, is one where nothing is enforced.
 func (c *Cluster) prepareNetwork(ctx context.Context) error {
 	err := c.ensureNetwork(ctx)
-	if err == nil || c.out.reason != nil || c.netID != "" {
+	if err == nil || !c.out.works() || c.netID != "" {
 		return err
 	}
 	if _, inspected := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{}); inspected != nil {

@@ -21,6 +21,9 @@ type outbound struct {
 	guard  func(context.Context) error
 }
 
+// works reports whether rules are enforced.
+func (o outbound) works() bool { return o.reason == nil }
+
 // findOutbound finds out whether rules can be enforced for containers of this Engine.
 func findOutbound(ctx context.Context, host string) outbound {
 	socket, ok := strings.CutPrefix(host, "unix://")
@@ -50,7 +53,7 @@ func (b *box) policy(replaced *Network) Network {
 
 // enforce puts rules in force for a running container, in place of those before.
 func (c *Cluster) enforce(ctx context.Context, b *box, found container.InspectResponse, rules Rules) error {
-	if c.out.reason != nil {
+	if !c.out.works() {
 		return nil
 	}
 	target, err := c.target(b, found)
@@ -94,7 +97,7 @@ func (c *Cluster) egressID(id string) string { return c.instance()[:8] + "-" + i
 
 // sweepRules removes the rules of sandboxes that are gone.
 func (c *Cluster) sweepRules(ctx context.Context, keep func(id string) bool) error {
-	if c.out.reason != nil {
+	if !c.out.works() {
 		return nil
 	}
 	names, err := egress.List(ctx, c.out.host)
