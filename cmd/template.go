@@ -42,7 +42,7 @@ func (a *app) templateClient(link *connected) *template.Client {
 
 // sayJob tells how far a job is.
 func (a *app) sayJob(j cube.Job) {
-	line := fmt.Sprintf("template %s: %s %d%%", j.TemplateID, firstWord(j.Phase, j.Status), j.Progress)
+	line := fmt.Sprintf("template %s: %s %d%%", printable(j.TemplateID), printable(firstWord(j.Phase, j.Status)), j.Progress)
 	if j.ExpectedNodeCount > 0 {
 		line += fmt.Sprintf(", %d of %d nodes ready", j.ReadyNodeCount, j.ExpectedNodeCount)
 	}

@@ -78,8 +78,10 @@ func referTo(ctx context.Context, app *app, engine *image.Engine, img image.Imag
 // placeOf tells where an Engine stands, as Cube sees it.
 func placeOf(cfg config.Config, local bool, engineHost string) template.Place {
 	switch {
-	case local:
+	case local && cfg.Image.Builder == "docker":
 		return template.LocalCube
+	case local:
+		return template.Elsewhere // the local Cube has another Engine than the builder
 	case cfg.Cube.MasterAddr != "" && sameMachine(hostOf(cfg.Cube.MasterAddr), hostOf(engineHost)):
 		return template.OwnEngine
 	}

@@ -1,12 +1,14 @@
 package cmd_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +23,7 @@ type cubeMaster struct {
 	*httptest.Server
 	t       *testing.T
 	fail    string // fields of failed jobs
+	endless bool   // jobs go on for ever
 	mu      sync.Mutex
 	bodies  []map[string]any
 	deleted int
@@ -57,7 +60,10 @@ func (m *cubeMaster) submit(w http.ResponseWriter, r *http.Request) {
 func (m *cubeMaster) job(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.URL.Query().Get("job_id"), "job-")
 	state := `"status":"READY","phase":"READY","progress":100,"ready_node_count":1,"expected_node_count":1`
-	if m.fail != "" {
+	switch {
+	case m.endless:
+		state = `"status":"RUNNING","phase":"PULLING","progress":5`
+	case m.fail != "":
 		state = `"status":"FAILED","progress":100,` + m.fail
 	}
 	m.answer(w, `,"job":{"job_id":"job-%s","template_id":"tpl-%[1]s",%s}`, id, state)
@@ -297,5 +303,34 @@ func wantTagFollowed(t *testing.T, u *upTest, m *cubeMaster, tag string) {
 	before := len(m.bodies)
 	if first, second := create(), create(); first != second || len(m.bodies) != before+1 {
 		t.Errorf("printed %q and %q, %d templates were made", first, second, len(m.bodies)-before)
+	}
+}
+
+// TestCreateInterrupted: Ctrl-C ends the waiting, and says that the job goes on.
+func TestCreateInterrupted(t *testing.T) {
+	t.Parallel()
+	m := newCubeMaster(t)
+	m.endless = true
+	cmd := prepare(t.Context(), t, t.TempDir(), dockertest.Engine{}, "template", "create", "--image", "registry.example/team/app@sha256:"+strings.Repeat("a", 64))
+	cmd.Env = append(cmd.Env, "CUBE_MASTER_ADDR="+m.URL)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "PULLING 5%") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	err = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(said.String(), "the job goes on: hermesbox template watch tpl-1") {
+		t.Errorf("exit code %d, %v\n%s", code, err, said.String())
 	}
 }

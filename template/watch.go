@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
 )
@@ -99,7 +101,7 @@ func (w *watcher) look(ctx context.Context) (done bool, err error) {
 	case job.Status == cube.StatusReady:
 		return true, nil
 	case job.Status == cube.StatusFailed:
-		return false, &JobError{Template: w.template, Job: job.ID, Phase: job.Phase, Cause: job.ErrorMessage}
+		return false, &JobError{Template: w.template, Job: job.ID, Phase: oneLine(job.Phase), Cause: oneLine(job.ErrorMessage)}
 	case time.Since(w.changed) > w.client.patience():
 		return false, &JobError{
 			Template: w.template, Job: job.ID, Phase: job.Phase, Stuck: true,
@@ -160,4 +162,15 @@ func jobFrom(t cube.Template) cube.Job {
 		}
 	}
 	return job
+}
+
+// oneLine makes a text of Cube's, which quotes other programs, fit for a terminal.
+func oneLine(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	return strings.Join(strings.Fields(clean), " ")
 }

@@ -116,6 +116,9 @@ func TestWatchWithoutJob(t *testing.T) {
 		"failed, its job forgotten": {map[string][]string{
 			route: {ok(`"template_id":"tpl-x","status":"FAILED","job_id":"j","last_error":"why"`)}, jobRoute: {refused(130593, "record not found")},
 		}, "failed: why"},
+		"failed, with escapes": {map[string][]string{
+			route: {ok(`"template_id":"tpl-x","status":"FAILED","last_error":"a\u001b[31m\nb\r\n c"`)},
+		}, "failed: a [31m b c"},
 		"unknown": {map[string][]string{route: {refused(130404, "template not found")}}, "template not found"},
 	}
 	for name, tt := range tests {
