@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,20 +28,8 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	engine := dockertest.Default(t)
 	engine.NeedBase(t)
-	exe := filepath.Join(t.TempDir(), "hermesbox")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "../../cmd/hermesbox").CombinedOutput(); err != nil {
-		t.Fatalf("building hermesbox: %v\n%s", err, out)
-	}
-	opts := localcube.EnsureOptions{
-		StateDir: tempDir(t), Exe: exe, Args: []string{"--shared-root", t.TempDir(), "--api", "127.0.0.1:0", "--master", "127.0.0.1:0", "--proxy", "127.0.0.1:0"},
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
-		defer cancel()
-		if err := localcube.Down(ctx, localcube.Options{Docker: engine.Client, StateDir: opts.StateDir, SharedRoot: t.TempDir()}); err != nil {
-			t.Errorf("taking the local Cube down: %v", err)
-		}
-	})
+	opts := background(t, engine)
+	exe := opts.Exe
 	st := ensure(t, opts)
 	instance := instanceOf(t, opts.StateDir)
 	tpl := template(t, st)
@@ -70,6 +59,67 @@ func TestKilled(t *testing.T) {
 	nothingLeft(t, engine, instance)
 	if _, err := os.Stat(filepath.Join(opts.StateDir, "state.json")); !os.IsNotExist(err) {
 		t.Errorf("the state file after down: %v", err)
+	}
+}
+
+// background says how to start hermesbox itself, and takes down what was started when the test ends.
+func background(t *testing.T, engine dockertest.Engine) localcube.EnsureOptions {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "hermesbox")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "../../cmd/hermesbox").CombinedOutput(); err != nil {
+		t.Fatalf("building hermesbox: %v\n%s", err, out)
+	}
+	opts := localcube.EnsureOptions{
+		StateDir: tempDir(t), Exe: exe, Args: []string{"--shared-root", t.TempDir(), "--api", "127.0.0.1:0", "--master", "127.0.0.1:0", "--proxy", "127.0.0.1:0"},
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+		defer cancel()
+		if err := localcube.Down(ctx, localcube.Options{Docker: engine.Client, StateDir: opts.StateDir, SharedRoot: t.TempDir()}); err != nil {
+			t.Errorf("taking the local Cube down: %v", err)
+		}
+	})
+	return opts
+}
+
+// TestEnsureTogether starts one server, however many ask for it at once.
+func TestEnsureTogether(t *testing.T) {
+	t.Parallel()
+	opts := background(t, dockertest.Default(t))
+	pids, begun := make([]int, 4), make([]bool, 4)
+	var all sync.WaitGroup
+	for i := range pids {
+		all.Go(func() {
+			st, started, err := localcube.Ensure(t.Context(), opts)
+			if err != nil {
+				t.Error(err)
+			}
+			pids[i], begun[i] = st.PID, started
+		})
+	}
+	all.Wait()
+	starters := 0
+	for i, pid := range pids {
+		if pid != pids[0] || pid == 0 {
+			t.Errorf("processes %v", pids)
+		}
+		if begun[i] {
+			starters++
+		}
+	}
+	if starters != 1 {
+		t.Errorf("%d say that they started it", starters)
+	}
+}
+
+// TestEnsureFails passes on that the server did not start, and where its words are.
+func TestEnsureFails(t *testing.T) {
+	t.Parallel()
+	opts := background(t, dockertest.Default(t))
+	opts.Args = []string{"--shared-root", "relative"}
+	_, started, err := localcube.Ensure(t.Context(), opts)
+	if err == nil || started || !strings.Contains(err.Error(), "serve.log") {
+		t.Errorf("Ensure: started %v, %v, want an error that names serve.log", started, err)
 	}
 }
 

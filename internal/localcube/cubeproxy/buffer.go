@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-const bufferSize = 64 << 10
+const bufferSize = 256 << 10
 
 // pool lends copy buffers.
 type pool struct{ p sync.Pool }
