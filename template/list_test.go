@@ -2,6 +2,7 @@ package template
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,5 +164,41 @@ func TestUsers(t *testing.T) {
 	got, err := c.Users(t.Context(), "app", "tpl-3")
 	if err != nil || len(got) != 1 || got[0].ID != "old" {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestRefusedLists: where Cube does not list, nobody goes on.
+func TestRefusedLists(t *testing.T) {
+	t.Parallel()
+	_, c := newFake(t, map[string][]string{
+		listRoute:           {refused(130594, "database")},
+		infoRoute + "tpl-1": {ok(`"template_id":"tpl-1","status":"READY"`)},
+	})
+	for name, call := range map[string]func() error{
+		"list":     func() error { _, err := c.List(t.Context()); return err },
+		"latest":   func() error { _, err := c.Latest(t.Context(), "app"); return err },
+		"get":      func() error { _, err := c.Get(t.Context(), "tpl-1"); return err },
+		"users":    func() error { _, err := c.Users(t.Context(), "app", "tpl-1"); return err },
+		"register": func() error { _, err := c.Register(t.Context(), wanted(t), false); return err },
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "database") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRefusedDetails: a template that cannot be read stops the search for one to use again.
+func TestRefusedDetails(t *testing.T) {
+	t.Parallel()
+	_, c := newFake(t, map[string][]string{
+		listRoute:             {listed([5]string{"tpl-old", "", "READY", pinned, "10"})},
+		infoRoute + "tpl-old": {refused(130594, "database")},
+		"GET /v2/sandboxes":   {`{"code":500}`},
+	})
+	if _, err := c.Register(t.Context(), wanted(t), false); err == nil || !strings.Contains(err.Error(), "reading template tpl-old") {
+		t.Errorf("register: %v", err)
+	}
+	if _, err := c.Users(t.Context(), "app", "tpl-1"); err == nil || !strings.Contains(err.Error(), "listing sandboxes") {
+		t.Errorf("users: %v", err)
 	}
 }

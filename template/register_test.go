@@ -58,6 +58,7 @@ func TestReuse(t *testing.T) {
 			r.Containers[0].DNS = &cube.DNS{Servers: []string{"10.0.0.2"}}
 		}, "", "other resolvers"},
 		{"not echoed, probe", pinned, func(r *cube.CreateRequest) { unannotated(r); r.Containers[0].Probe = nil }, "", "probed in another way"},
+		{"not echoed, a command of the image's own", pinned, func(r *cube.CreateRequest) { unannotated(r); r.Containers[0].Command = []string{"other"} }, "", ""},
 		{"not echoed, no container", pinned, func(r *cube.CreateRequest) { unannotated(r); r.Containers = nil }, "", "no container"},
 		{"not echoed, image not listed", "", unannotated, "", "does not tell its image"},
 		{"a tag", "team/app:latest@sha256:1", nil, "team/app:latest", ""},
@@ -158,5 +159,32 @@ func TestNothingSent(t *testing.T) {
 	s.Ports = []int{70000}
 	if _, err := c.Register(t.Context(), s, false); !errors.Is(err, ErrSpec) || len(f.asked) != 0 {
 		t.Errorf("%v, asked %v", err, f.asked)
+	}
+}
+
+// TestJobFails: Register ends as its job does, and names the template that was not made.
+func TestJobFails(t *testing.T) {
+	t.Parallel()
+	_, c := newFake(t, map[string][]string{
+		listRoute: {listed()}, submitRoute: {job("PENDING", "", 0)}, jobRoute: {job("RUNNING", "PULLING", 5), job("FAILED", "PULLING", 100)},
+	})
+	got, err := c.Register(t.Context(), wanted(t), false)
+	var failed *JobError
+	if !errors.As(err, &failed) || got.ID != "tpl-new" || failed.Phase != "PULLING" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestOtherCommand: a command that was asked for is compared, one of the image's own is not.
+func TestOtherCommand(t *testing.T) {
+	t.Parallel()
+	s := wanted(t)
+	s.Command = []string{"/other"}
+	_, c := newFake(t, map[string][]string{
+		listRoute:             {listed([5]string{"tpl-old", "", "READY", pinned, "10"})},
+		infoRoute + "tpl-old": {stored(t, "tpl-old", s, unannotated)},
+	})
+	if _, found, reason, err := c.Find(t.Context(), s); found || err != nil || !strings.Contains(reason, "starts another command") {
+		t.Errorf("found %t, %q, %v", found, reason, err)
 	}
 }
