@@ -112,6 +112,10 @@ func TestUp(t *testing.T) {
 	if strings.TrimSpace(again.stdout) != id || !strings.Contains(again.stderr, "nothing changed, nothing was done") {
 		t.Errorf("again: %q\n%s", again.stdout, again.stderr)
 	}
+	u.want(u.actions("--no-cache"), "build", "register")
+	if got := u.run(0, "up", "--no-cache"); !strings.Contains(got.stderr, "--no-cache was given") {
+		t.Errorf("with --no-cache:\n%s", got.stderr)
+	}
 	u.sandbox(id, "mine")
 	u.want(u.actions("--allow-out-cidr", "10.10.0.0/16"), "none", "register")
 	opened := u.run(0, "up", "--allow-out-cidr", "10.10.0.0/16")
@@ -207,7 +211,9 @@ func TestUpFails(t *testing.T) {
 	if watched := u.template("watch", detached); watched != detached {
 		t.Errorf("watch printed %q for %q", watched, detached)
 	}
-	if again := u.template("create", "--cpu", "1000", "--image", "hermesbox-test/up-fails"); again != detached {
+	// Without --image it is what build tagged as image.name.
+	u.write("../hermesbox.yaml", "image: {name: hermesbox-test/up-fails}\n")
+	if again := u.template("create", "--cpu", "1000"); again != detached {
 		t.Errorf("create printed %q, the template is %q", again, detached)
 	}
 }
