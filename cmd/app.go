@@ -106,7 +106,7 @@ func (a *app) printJSON(v any) error {
 
 // warn prints a warning to standard error.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.err, "hermesbox: warning: %s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintf(a.err, "hermesbox: warning: %s\n", visible(fmt.Sprintf(format, args...)))
 }
 
 // note prints a line about what was done to standard error, unless that is to be quiet or JSON.
@@ -114,7 +114,7 @@ func (a *app) note(format string, args ...any) {
 	if a.progress == "quiet" || a.progress == "rawjson" {
 		return
 	}
-	fmt.Fprintf(a.err, "hermesbox: %s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintf(a.err, "hermesbox: %s\n", visible(fmt.Sprintf(format, args...)))
 }
 
 // display is where the builder's progress goes: the terminal itself where it

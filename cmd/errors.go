@@ -68,7 +68,7 @@ func (a *app) printError(message, hint string) {
 			return
 		}
 	}
-	fmt.Fprintf(a.err, "hermesbox: error: %s\n", message)
+	fmt.Fprintf(a.err, "hermesbox: error: %s\n", visible(message))
 	if hint != "" {
 		fmt.Fprintf(a.err, "hermesbox: hint: %s\n", hint)
 	}

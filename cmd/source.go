@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/docker/go-units"
+
 	"github.com/hermesbox/hermesbox/buildctx"
 	"github.com/hermesbox/hermesbox/internal/config"
 )
@@ -92,5 +94,13 @@ func projectDir(loaded *config.Loaded) string {
 func (a *app) sayTree(tree *buildctx.Tree) {
 	receipt := tree.Receipt()
 	a.warnOf(receipt)
-	a.note("context %s: %d files, %.1f MB, %d left out", receipt.Digest, receipt.Files, float64(receipt.Bytes)/1e6, len(receipt.Excluded))
+	a.note("context %s: %s, %s, %d left out", receipt.Digest, count(receipt.Files, "file"), units.HumanSize(float64(receipt.Bytes)), len(receipt.Excluded))
+}
+
+// count is a number with its word, in the plural where that is due.
+func count[N int | int64](n N, word string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, word)
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
