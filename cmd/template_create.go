@@ -136,7 +136,7 @@ func (a *app) register(ctx context.Context, cfg config.Cube, local bool, spec te
 	done, err = client.Register(ctx, spec, detach)
 	if err != nil {
 		if ctx.Err() != nil && done.Job != "" {
-			a.note("the job goes on: hermesbox template watch %s", done.ID)
+			a.note("the job goes on: %s template watch %s", a.again(), done.ID)
 		}
 		return done, cubeFailed(err)
 	}
@@ -170,14 +170,26 @@ func (a *app) sayOutdated(ctx context.Context, client *template.Client, name, id
 	if len(users) == 0 {
 		return
 	}
-	a.note("%d sandbox(es) run the previous one; to rebuild them:", len(users))
+	if len(users) == 1 {
+		a.note("1 sandbox runs the previous one; to rebuild it:")
+	} else {
+		a.note("%d sandboxes run the previous one; to rebuild them:", len(users))
+	}
 	for _, s := range users {
 		sandbox := s.Metadata["hermesbox.name"]
 		if sandbox == "" {
 			sandbox = s.ID
 		}
-		a.note("  hermesbox sandbox rebuild %s", printable(sandbox))
+		a.note("  %s sandbox rebuild %s", a.again(), printable(sandbox))
 	}
+}
+
+// again begins a command line for the same cluster.
+func (a *app) again() string {
+	if a.cube == "" {
+		return "hermesbox"
+	}
+	return "hermesbox --cube " + a.cube
 }
 
 func printRegistered(app *app, out io.Writer, done template.Registered) error {

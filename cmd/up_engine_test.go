@@ -119,7 +119,7 @@ func TestUp(t *testing.T) {
 	u.sandbox(id, "mine")
 	u.want(u.actions("--allow-out-cidr", "10.10.0.0/16"), "none", "register")
 	opened := u.run(0, "up", "--allow-out-cidr", "10.10.0.0/16")
-	for _, words := range []string{"has another outbound policy", "1 sandbox(es) run the previous one", "hermesbox sandbox rebuild mine"} {
+	for _, words := range []string{"has another outbound policy", "1 sandbox runs the previous one", "hermesbox --cube local sandbox rebuild mine"} {
 		if !strings.Contains(opened.stderr, words) {
 			t.Errorf("nothing says %q:\n%s", words, opened.stderr)
 		}
