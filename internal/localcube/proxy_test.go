@@ -2,6 +2,7 @@ package localcube_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docker/docker/api/types/container"
 
 	"github.com/hermesbox/hermesbox/internal/dockertest"
 	"github.com/hermesbox/hermesbox/internal/localcube"
@@ -185,6 +188,50 @@ func (c *cube) upgrade(id string) {
 		if got, err := in.ReadString('\n'); err != nil || got != word {
 			c.t.Errorf("echo of %q: %q, %v", word, got, err)
 		}
+	}
+}
+
+// TestProxyConnections is about connections that are used again, go stale, or break.
+func TestProxyConnections(t *testing.T) {
+	t.Parallel()
+	c := newCube(t)
+	id, _ := c.make("")
+	url := c.proxyURL() + "/sandbox/" + id + "/9000"
+	for range 3 {
+		if got := c.visit(id, "/large"); got.status != 200 || len(got.body) != 10_000_000 {
+			t.Errorf("a large body: %d, %d bytes", got.status, len(got.body))
+		}
+	}
+	if got := c.send(http.MethodHead, url+"/large", ""); got.status != 200 || got.body != "" || got.header.Get("Content-Length") != "10000000" {
+		t.Errorf("HEAD: %d %s", got.status, got.header)
+	}
+	resp, err := http.Get(url + "/trailer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil || string(text) != "body" || resp.Trailer.Get("X-Sum") != "4" {
+		t.Errorf("a trailer: %q, %v, %v", text, resp.Trailer, err)
+	}
+	if resp, err = http.Get(url + "/cut"); err != nil {
+		t.Fatal(err)
+	}
+	text, err = io.ReadAll(resp.Body)
+	if cerr := resp.Body.Close(); cerr != nil || !errors.Is(err, io.ErrUnexpectedEOF) || string(text) != "ten bytes." {
+		t.Errorf("a body that is cut: %q, %v", text, err)
+	}
+	if got := c.send(http.MethodPost, url+"/post?x=y", `{}`); got.status != 200 || !strings.HasSuffix(got.body, " /post?x=y") {
+		t.Errorf("POST: %d %s", got.status, got.body)
+	}
+	if err := c.opts.Docker.ContainerRestart(t.Context(), "hermesbox-"+id, container.StopOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var got reply
+	for end := time.Now().Add(10 * time.Second); got.status != 200 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		got = c.visit(id, "/")
+	}
+	if got.status != 200 {
+		t.Errorf("after a restart of the container: %d %s", got.status, got.body)
 	}
 }
 

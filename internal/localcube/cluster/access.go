@@ -70,9 +70,12 @@ func (b *box) settled() string {
 	return now
 }
 
-// Dial connects to a port inside the sandbox.
+// connectTimeout is CubeProxy's.
+const connectTimeout = 3 * time.Second
+
+// Dial connects to a port inside the sandbox, within CubeProxy's time for it.
 func (v Visit) Dial(ctx context.Context, port int) (net.Conn, error) {
-	conn, err := v.c.dialBox(ctx, v.b, port)
+	conn, err := v.dial(ctx, port)
 	if err == nil || ctx.Err() != nil {
 		return conn, err
 	}
@@ -85,6 +88,12 @@ func (v Visit) Dial(ctx context.Context, port int) (net.Conn, error) {
 			return nil, errors.Join(err, werr)
 		}
 	}
+	return v.dial(ctx, port)
+}
+
+func (v Visit) dial(ctx context.Context, port int) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
 	return v.c.dialBox(ctx, v.b, port)
 }
 

@@ -138,7 +138,14 @@ func (c *Cluster) check(ctx context.Context, b *box) error {
 		return fmt.Errorf("looking at sandbox %s: %w", b.spec.ID, err)
 	}
 	b.learn(found)
-	return nil
+	if !found.State.Running || found.State.StartedAt == b.enforcedFor() {
+		return nil
+	}
+	rules, err := b.policy(c.replacedNetwork(b.spec.ID)).rules() // somebody started it anew: it has another link
+	if err != nil {
+		return err
+	}
+	return c.enforce(ctx, b, found, rules)
 }
 
 // lost forgets a sandbox whose container somebody removed.

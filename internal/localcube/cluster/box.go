@@ -62,6 +62,7 @@ type box struct {
 	ip        string
 	published map[int]string // port in the sandbox to host:port
 	release   func(context.Context) error
+	enforced  string // when the container was started that the rules are in force for
 }
 
 func newBox(t *template, kind string) *box {

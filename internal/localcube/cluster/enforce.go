@@ -66,8 +66,15 @@ func (c *Cluster) enforce(ctx context.Context, b *box, found container.InspectRe
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.release = release
+	b.release, b.enforced = release, found.State.StartedAt
 	return nil
+}
+
+// enforcedFor is when the container was started that the rules are in force for.
+func (b *box) enforcedFor() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.enforced
 }
 
 func (c *Cluster) target(b *box, found container.InspectResponse) (egress.Target, error) {

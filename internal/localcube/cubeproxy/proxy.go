@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	connectTimeout = 3 * time.Second
-	answerTimeout  = 7206 * time.Second
-	maxBody        = 256 << 20
-	idleTimeout    = 30 * time.Second
+	answerTimeout = 7206 * time.Second
+	maxBody       = 256 << 20
+	idleTimeout   = 30 * time.Second
 )
 
 // Proxy is the data plane. It is an http.Handler; Close it.
@@ -27,11 +26,12 @@ type Proxy struct {
 	cluster   *cluster.Cluster
 	transport *http.Transport
 	reverse   *httputil.ReverseProxy
+	backends  backends
 }
 
 // New makes the data plane of a cluster.
 func New(c *cluster.Cluster, log *slog.Logger) *Proxy {
-	p := &Proxy{cluster: c}
+	p := &Proxy{cluster: c, backends: backends{idle: map[string][]*backend{}}}
 	p.transport = &http.Transport{
 		Proxy: nil, DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: idleTimeout,
 		ResponseHeaderTimeout: answerTimeout,
@@ -46,6 +46,7 @@ func New(c *cluster.Cluster, log *slog.Logger) *Proxy {
 // Close drops idle connections to sandboxes.
 func (p *Proxy) Close() error {
 	p.transport.CloseIdleConnections()
+	p.backends.close()
 	return nil
 }
 
@@ -79,6 +80,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to.visit = visit
 	if visit.MaskHost != "" {
 		to.host = strings.ReplaceAll(visit.MaskHost, "${PORT}", strconv.Itoa(to.port))
+	}
+	if isPlain(r) {
+		p.direct(w, r, to)
+		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
@@ -136,8 +141,6 @@ func dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if !ok {
 		return nil, errors.New("connecting to no sandbox")
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
 	return to.visit.Dial(ctx, to.port)
 }
 

@@ -21,6 +21,27 @@ func main() {
 		fmt.Fprint(w, "two")
 	})
 	http.HandleFunc("/upgrade", echo)
+	http.HandleFunc("/trailer", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		fmt.Fprint(w, "body")
+		w.Header().Set("X-Sum", "4")
+	})
+	http.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "ten bytes.")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			log.Print(err)
+		}
+		panic(http.ErrAbortHandler)
+	})
+	http.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10000000")
+		for range 10 {
+			if _, err := w.Write(make([]byte, 1_000_000)); err != nil {
+				return
+			}
+		}
+	})
 	go func() { log.Fatal(http.ListenAndServe(":49983", nil)) }()
 	log.Fatal(http.ListenAndServe(":9000", nil))
 }
