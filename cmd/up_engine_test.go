@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -112,10 +113,6 @@ func TestUp(t *testing.T) {
 	if strings.TrimSpace(again.stdout) != id || !strings.Contains(again.stderr, "nothing changed, nothing was done") {
 		t.Errorf("again: %q\n%s", again.stdout, again.stderr)
 	}
-	u.want(u.actions("--no-cache"), "build", "register")
-	if got := u.run(0, "up", "--no-cache"); !strings.Contains(got.stderr, "--no-cache was given") {
-		t.Errorf("with --no-cache:\n%s", got.stderr)
-	}
 	u.sandbox(id, "mine")
 	u.want(u.actions("--allow-out-cidr", "10.10.0.0/16"), "none", "register")
 	opened := u.run(0, "up", "--allow-out-cidr", "10.10.0.0/16")
@@ -133,6 +130,10 @@ func TestUp(t *testing.T) {
 		t.Error("another image has the same template")
 	}
 	u.keepOne(id)
+	u.want(u.actions("--no-cache"), "build", "register")
+	if got := u.run(0, "up", "--no-cache"); !strings.Contains(got.stderr, "--no-cache was given") {
+		t.Errorf("with --no-cache:\n%s", got.stderr)
+	}
 }
 
 // keepOne deletes all templates but the newest, and that in use stays.
@@ -163,7 +164,8 @@ func (u *upTest) sandbox(template, name string) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {
-		u.Fatalf("creating a sandbox: %s", resp.Status)
+		said, _ := io.ReadAll(resp.Body)
+		u.Fatalf("creating a sandbox: %s: %s", resp.Status, said)
 	}
 }
 
