@@ -34,7 +34,7 @@ func newUp(t *testing.T, tag string) *upTest {
 	u.engine.RemoveImage(t, tag)
 	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "source"}
 	u.write("Dockerfile", "FROM scratch\nCOPY app data /\nENTRYPOINT [\"/app\"]\n")
-	u.write("data", "one")
+	u.write("data", tag) // an image that no other test has, since each removes its own
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(u.dir, "source", "app"), "./testdata/app")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
