@@ -52,8 +52,8 @@ func Run(ctx context.Context, sys System, args []string) int {
 	root := newRoot(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if errors.Is(context.Cause(ctx), errInterrupted) {
-		err = errInterrupted
+	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
+		err = errInterrupted // a command that was done all the same is done
 	}
 	code := app.report(err)
 	if err := app.close(); err != nil && code == exitDone {

@@ -30,7 +30,7 @@ func (p *Proxy) direct(w http.ResponseWriter, r *http.Request, to target) {
 			return
 		}
 		stop := context.AfterFunc(r.Context(), func() { _ = b.Close() }) // ends reading and writing
-		resp, err := b.ask(r, to) //nolint:bodyclose // its body is the connection, which is kept or closed below
+		resp, err := b.ask(r, to)                                        //nolint:bodyclose // its body is the connection, which is kept or closed below
 		if err != nil {
 			stop()
 			_ = b.Close() // it is of no use
