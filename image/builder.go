@@ -19,7 +19,7 @@ type Builder struct {
 	Progress io.Writer // for the builder's progress
 	Mode     string    // auto, tty, plain, quiet or rawjson
 	Note     func(format string, args ...any)
-	Secrets  *redact.Redactor // masks the progress
+	Secrets  *redact.Redactor // masks the progress; nil knows none
 }
 
 // Build makes the image and tags it. An interrupted build tags nothing and

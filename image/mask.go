@@ -30,6 +30,9 @@ type maskedStream struct {
 }
 
 func newMasker(secrets *redact.Redactor) *masker {
+	if secrets == nil {
+		secrets = redact.New()
+	}
 	return &masker{secrets: secrets, streams: map[stream]*maskedStream{}}
 }
 
