@@ -46,13 +46,15 @@ var networkBody = serde.Struct("SandboxNetworkUpdate", append([]serde.Field{serd
 
 var aliasBody = serde.Struct("TemplateAlias", serde.Optional(serde.String(), "alias"))
 
+// newTemplate has four fields under the later and the earlier name; a client that does not know the version sends both.
 var newTemplate = serde.Struct("NewTemplate",
 	serde.Optional(serde.String(), "templateID"),
 	serde.Required(serde.String(), "image"),
 	serde.Optional(serde.String(), "name"), serde.Optional(serde.String(), "alias"),
-	serde.Optional(serde.String(), "instanceType"), serde.Optional(serde.String(), "networkType"),
-	serde.Optional(serde.String(), "writableLayerSize"),
-	serde.Optional(serde.Seq(serde.I32()), "exposedPorts"),
+	serde.Optional(serde.String(), "instanceType"), serde.Optional(serde.String(), "instance_type"),
+	serde.Optional(serde.String(), "networkType"), serde.Optional(serde.String(), "network_type"),
+	serde.Optional(serde.String(), "writableLayerSize"), serde.Optional(serde.String(), "writable_layer_size"),
+	serde.Optional(serde.Seq(serde.I32()), "exposedPorts"), serde.Optional(serde.Seq(serde.I32()), "exposed_ports"),
 	serde.Optional(serde.I32(), "probePort"), serde.Optional(serde.String(), "probePath"),
 	serde.Optional(serde.I32(), "cpu"), serde.Optional(serde.I32(), "memory"),
 	serde.Optional(serde.Seq(serde.String()), "env"), serde.Optional(serde.Seq(serde.String()), "command"),

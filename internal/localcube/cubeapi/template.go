@@ -139,7 +139,17 @@ func (s *Server) build(r request) reply {
 // defaultSize is what CubeAPI sends where a request names no size.
 const defaultSize = "1G"
 
+// earlier are the names that fields of a template had before; the later one wins where both are given.
+var earlier = map[string]string{
+	"instanceType": "instance_type", "networkType": "network_type", "writableLayerSize": "writable_layer_size", "exposedPorts": "exposed_ports",
+}
+
 func specOf(body map[string]any) (cluster.TemplateSpec, error) {
+	for later, name := range earlier {
+		if body[later] == nil && body[name] != nil {
+			body[later] = body[name]
+		}
+	}
 	spec := cluster.TemplateSpec{
 		ID: str(body, "templateID"), Alias: str(body, "alias"), Image: strings.TrimSpace(str(body, "image")), Size: str(body, "writableLayerSize"),
 		InstanceType: str(body, "instanceType"), NetworkType: str(body, "networkType"), Ports: ints(body, "exposedPorts"), Scope: texts(body, "nodes"),
