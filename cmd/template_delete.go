@@ -105,7 +105,10 @@ func chooseTemplates(ctx context.Context, app *app, client *template.Client, opt
 func deleteTemplates(ctx context.Context, app *app, out io.Writer, client *template.Client, ids []string) error {
 	var errs []error
 	deleted := []string{}
-	for _, id := range slices.Compact(slices.Clone(ids)) {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue // named twice
+		}
 		switch err := client.Delete(ctx, id); {
 		case err == nil:
 			deleted = append(deleted, id)

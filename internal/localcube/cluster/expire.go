@@ -58,11 +58,14 @@ func (c *Cluster) isOver(b *box, now time.Time) (over bool) {
 
 func (c *Cluster) timeOut(ctx context.Context, b *box) error {
 	c.opts.Log.Info("idle timeout", "sandbox", b.spec.ID, "action", b.spec.OnTimeout)
-	if b.spec.OnTimeout != "pause" {
-		return c.remove(ctx, b)
-	}
 	b.life.Lock()
 	defer b.life.Unlock()
+	if b.spec.OnTimeout != "pause" {
+		if !c.isOver(b, time.Now()) { // prolonged while others were ended
+			return nil
+		}
+		return c.removeLocked(ctx, b)
+	}
 	if current, exited := b.now(); current != StateRunning || exited || !c.isOver(b, time.Now()) {
 		return nil
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/docker/docker/api/types/container"
 )
 
 // asyncDelay is how long a pause takes under AsyncPause.
@@ -226,6 +224,11 @@ func (c *Cluster) Delete(ctx context.Context, id string) error {
 func (c *Cluster) remove(ctx context.Context, b *box) error {
 	b.life.Lock()
 	defer b.life.Unlock()
+	return c.removeLocked(ctx, b)
+}
+
+// removeLocked is remove for one that holds b.life.
+func (c *Cluster) removeLocked(ctx context.Context, b *box) error {
 	b.mu.Lock()
 	release := b.release
 	b.release = nil
@@ -238,13 +241,4 @@ func (c *Cluster) remove(ctx context.Context, b *box) error {
 		return err
 	}
 	return c.bury(b.spec.ID)
-}
-
-// Stats tells the Engine's view of a sandbox's container, for tests and status.
-func (c *Cluster) Stats(ctx context.Context, id string) (container.InspectResponse, error) {
-	b, err := c.find(id)
-	if err != nil {
-		return container.InspectResponse{}, err
-	}
-	return c.docker.ContainerInspect(ctx, b.container)
 }

@@ -128,6 +128,7 @@ func rewrite(pr *httputil.ProxyRequest) {
 	to, _ := pr.In.Context().Value(targetKey{}).(target) // set by ServeHTTP
 	pr.Out.URL.Scheme = "http"
 	pr.Out.URL.Host = net.JoinHostPort(to.id, strconv.Itoa(to.port))
+	pr.Out.URL.RawQuery = pr.In.URL.RawQuery // as it came: ReverseProxy drops what Go cannot parse
 	pr.Out.Host = to.host
 	if to.path != "" {
 		pr.Out.URL.Path, pr.Out.URL.RawPath = unescaped(to.path), to.path
