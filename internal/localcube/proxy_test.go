@@ -119,6 +119,7 @@ func TestProxy(t *testing.T) {
 	}{
 		{"by host", "/a%2Fb?c=d", host, 200, host + " /a%2Fb?c=d"},
 		{"by path", "/sandbox/" + id + "/9000/x/y?z=1", "127.0.0.1", 200, "127.0.0.1 /x/y?z=1"},
+		{"a query that Go cannot parse", "/x?a=1;y=2&z=%zz&b=2&a=1", host, 200, host + " /x?a=1;y=2&z=%zz&b=2&a=1"},
 		{"by path, root", "/sandbox/" + id + "/9000", "127.0.0.1", 200, "127.0.0.1 /"},
 		{"the other port", "/", "49983-" + id + ".localhost:8090", 200, "49983-" + id + ".localhost:8090 /"},
 		{"no port in the host", "/", id + ".localhost", 400, `{"error":"bad request"}`},
