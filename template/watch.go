@@ -155,6 +155,9 @@ func (w *watcher) ask(ctx context.Context) (cube.Job, error) {
 // jobFrom is what a template tells of the job that made it.
 func jobFrom(t cube.Template) cube.Job {
 	job := cube.Job{ID: jobOf(t), TemplateID: t.ID, Status: t.Status, ErrorMessage: t.LastError}
+	if strings.EqualFold(t.Status, "READY") {
+		job.Phase, job.Progress = t.Status, 100
+	}
 	for _, r := range t.Replicas {
 		if r.ErrorMessage != "" || r.LastErrorPhase != "" {
 			job.Phase, job.ErrorMessage = r.LastErrorPhase, or(job.ErrorMessage, r.ErrorMessage)
