@@ -52,6 +52,10 @@ func TestKilled(t *testing.T) {
 		st = ensure(t, opts)
 		agree(t, engine, st, instance, step.name)
 	}
+	kill(t, st.PID)
+	if err := os.Remove(filepath.Join(opts.StateDir, "state.json")); err != nil { // down finds all without it
+		t.Fatal(err)
+	}
 	down := exec.CommandContext(t.Context(), exe, "local", "down", "--state-dir", opts.StateDir)
 	if out, err := down.CombinedOutput(); err != nil {
 		t.Fatalf("local down: %v\n%s", err, out)

@@ -21,17 +21,19 @@ func Down(ctx context.Context, opts Options) (err error) {
 	if err := opts.fill(); err != nil {
 		return err
 	}
+	_, statErr := os.Stat(opts.StateDir)
 	err = command(ctx, opts.StateDir, http.MethodPost, "/down", nil, nil)
 	if err != nil && !errors.Is(err, ErrNotRunning) {
 		return err
 	}
+	ended := err == nil || errors.Is(statErr, fs.ErrNotExist) // the process has removed all, or there was never one
 	lock, err := awaitLock(ctx, opts.StateDir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, err := os.Stat(filepath.Join(opts.StateDir, "state.json")); errors.Is(err, fs.ErrNotExist) {
-		return removeState(opts.StateDir) // nothing was made, or the process removed it
+	if _, err := os.Stat(filepath.Join(opts.StateDir, "state.json")); errors.Is(err, fs.ErrNotExist) && ended {
+		return removeState(opts.StateDir)
 	}
 	c, err := cluster.Open(ctx, cluster.Options{Docker: opts.Docker, StateDir: opts.StateDir, SharedRoot: opts.SharedRoot, Log: opts.Log})
 	if err != nil {

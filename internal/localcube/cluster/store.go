@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +44,10 @@ type store struct {
 const stateFile = "state.json"
 
 func openStore(dir string) (*store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("finding the state directory: %w", err)
+	}
 	st := &store{path: filepath.Join(dir, stateFile)}
 	text, err := os.ReadFile(st.path)
 	switch {
@@ -59,7 +65,9 @@ func openStore(dir string) (*store, error) {
 
 func (st *store) fill() {
 	if st.s.Instance == "" {
-		st.s.Instance = randomHex(8)
+		// From the path, so that what was made is found again where the file was lost.
+		sum := sha256.Sum256([]byte(st.path))
+		st.s.Instance = hex.EncodeToString(sum[:8])
 	}
 	if st.s.Templates == nil {
 		st.s.Templates = map[string]*template{}
