@@ -46,7 +46,7 @@ func TestPush(t *testing.T) {
 		address := dockertest.Registry(t)
 		tags := []string{address + "/team/app:one", address + "/team/app"}
 		dir := t.TempDir()
-		write(t, dir, map[string]string{"f": "f"})
+		write(t, dir, map[string]string{"f": t.Name()}) // its own: tests that end remove their images
 		for _, tag := range tags {
 			w.docker.RemoveImage(t, tag)
 		}
@@ -79,7 +79,7 @@ func TestPushWithCredentials(t *testing.T) {
 		address := dockertest.PrivateRegistry(t, user, password)
 		tag := address + "/private/app:latest"
 		dir := t.TempDir()
-		write(t, dir, map[string]string{"f": "f"})
+		write(t, dir, map[string]string{"f": t.Name()}) // its own: tests that end remove their images
 		w.docker.RemoveImage(t, tag)
 		img := w.mustBuild(t, w.spec(t, dir, copyAll, tag))
 		for name, test := range map[string]struct {
@@ -133,7 +133,7 @@ func TestPushToNowhere(t *testing.T) {
 	loopbackEngine(t, func(t *testing.T, w *workbench) {
 		tag := "127.0.0.1:1/nobody/there:latest"
 		dir := t.TempDir()
-		write(t, dir, map[string]string{"f": "f"})
+		write(t, dir, map[string]string{"f": t.Name()}) // its own: tests that end remove their images
 		w.docker.RemoveImage(t, tag)
 		img := w.mustBuild(t, w.spec(t, dir, copyAll, tag))
 		if _, err := w.engine.Push(t.Context(), img, []string{tag}, nil); !errors.Is(err, image.ErrPush) || !strings.Contains(err.Error(), tag) {
