@@ -26,7 +26,7 @@ func (a *attributes) add(path, name string) {
 		a.seen = map[string]attribute{}
 	}
 	at, ok := a.seen[name]
-	if !ok || comparePaths(path, at.first) < 0 {
+	if !ok || ComparePaths(path, at.first) < 0 {
 		at.first = path
 	}
 	at.count++

@@ -163,7 +163,7 @@ func TestComparePaths(t *testing.T) {
 	sorted := []string{"", "a", "a/-", "a/b", "a/b/c", "a-b", "a.b", "a0", "ab", "b"}
 	for i, a := range sorted {
 		for j, b := range sorted {
-			if got := comparePaths(a, b); (got < 0) != (i < j) || (got > 0) != (i > j) {
+			if got := ComparePaths(a, b); (got < 0) != (i < j) || (got > 0) != (i > j) {
 				t.Errorf("%q to %q is %d", a, b, got)
 			}
 		}

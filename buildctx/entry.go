@@ -64,8 +64,8 @@ func derivedTime(sum *[sha256.Size]byte) time.Time {
 	return time.Unix(firstSecond+int64(sec), int64(nsec)).UTC()
 }
 
-// comparePaths orders paths by component: a slash sorts before every other byte.
-func comparePaths[S ~string | ~[]byte](a, b S) int {
+// ComparePaths orders paths by component, as BuildKit's receiver wants them: a slash sorts before every other byte.
+func ComparePaths[S ~string | ~[]byte](a, b S) int {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if x, y := a[i], b[i]; x != y {
 			if x == '/' {

@@ -104,7 +104,7 @@ func joinProblems(all []problem) error {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b problem) int { return comparePaths(a.path, b.path) })
+	slices.SortStableFunc(all, func(a, b problem) int { return ComparePaths(a.path, b.path) })
 	all = slices.CompactFunc(all, func(a, b problem) bool { return a.path == b.path })
 	var errs []error
 	for _, p := range all[:min(len(all), maxProblems)] {

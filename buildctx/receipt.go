@@ -105,9 +105,9 @@ func rawName(path string) string {
 
 // receipt sorts what was gathered; lists are never nil, so that they are arrays in JSON.
 func (r *report) receipt() *Receipt {
-	slices.SortStableFunc(r.excluded, func(a, b Excluded) int { return comparePaths(a.Path, b.Path) })
+	slices.SortStableFunc(r.excluded, func(a, b Excluded) int { return ComparePaths(a.Path, b.Path) })
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int {
-		return cmp.Or(comparePaths(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(ComparePaths(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
 	})
 	r.warnings = slices.Compact(r.warnings) // a file that was read twice warned twice
 	rec := &Receipt{Excluded: r.excluded, Warnings: r.warnings, Largest: []Large{}}

@@ -90,7 +90,7 @@ func (s *store) find(path string) int {
 	for low < high {
 		mid := int(uint(low+high) >> 1)
 		buf = s.appendPath(buf[:0], mid)
-		if comparePaths(buf, want) < 0 {
+		if ComparePaths(buf, want) < 0 {
 			low = mid + 1
 		} else {
 			high = mid

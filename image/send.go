@@ -2,7 +2,6 @@ package image
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +90,7 @@ func (s *sentFS) stats() iter.Seq[*types.Stat] {
 	return func(yield func(*types.Stat) bool) {
 		extras := s.extraStats()
 		for entry := range s.tree.Entries() {
-			for len(extras) > 0 && comparePaths(extras[0].Path, entry.Path) < 0 {
+			for len(extras) > 0 && buildctx.ComparePaths(extras[0].Path, entry.Path) < 0 {
 				if !yield(extras[0]) {
 					return
 				}
@@ -114,25 +113,6 @@ func visit(ctx context.Context, stat *types.Stat, fn fs.WalkDirFunc) error {
 		return err
 	}
 	return fn(stat.Path, &fsutil.DirEntryInfo{Stat: stat}, nil)
-}
-
-// comparePaths orders by path component, as BuildKit's receiver wants: the
-// separator sorts before every other byte.
-func comparePaths(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] == b[i] {
-			continue
-		}
-		switch {
-		case a[i] == '/':
-			return -1
-		case b[i] == '/':
-			return 1
-		}
-		return cmp.Compare(a[i], b[i])
-	}
-	return cmp.Compare(len(a), len(b))
 }
 
 func entryStat(entry buildctx.Entry) *types.Stat {

@@ -312,9 +312,9 @@ func TestComparePaths(t *testing.T) {
 	ordered := []string{"a", "a/b", "a/b/c", "a/bb", "a-b", "a.b", "ab"}
 	for i, a := range ordered {
 		for j, b := range ordered {
-			got := comparePaths(a, b)
+			got := buildctx.ComparePaths(a, b)
 			if (got < 0) != (i < j) || (got > 0) != (i > j) {
-				t.Errorf("comparePaths(%q, %q) = %d", a, b, got)
+				t.Errorf("ComparePaths(%q, %q) = %d", a, b, got)
 			}
 		}
 	}

@@ -103,7 +103,7 @@ type question struct {
 	ask       func(context.Context) check.Result
 }
 
-// run asks all questions: the services first, as they need time to start.
+// run asks all questions in order; what another rests on comes before it.
 func (t *trial) run(ctx context.Context) []check.Check {
 	questions := []question{
 		{"labels", "the image says what it was made of", t.labels},
