@@ -16,7 +16,8 @@ import (
 // connected is the Cube that a command works with.
 type connected struct {
 	*cube.Client
-	local bool
+	local  bool
+	status localcube.Status // of the local Cube
 }
 
 // pickCube says whether the local Cube is meant; it asks nobody. Without a
@@ -53,9 +54,10 @@ func (a *app) openCube(ctx context.Context, cfg config.Cube, local, start bool) 
 		}
 		opts.Timeout = timeout
 	}
+	var status localcube.Status
 	if local {
-		status, err := a.localCube(ctx, start)
-		if err != nil {
+		var err error
+		if status, err = a.localCube(ctx, start); err != nil {
 			return nil, localFailed(err)
 		}
 		opts = cube.Options{APIURL: status.APIURL, MasterAddr: status.MasterAddr, Timeout: opts.Timeout}
@@ -64,7 +66,7 @@ func (a *app) openCube(ctx context.Context, cfg config.Cube, local, start bool) 
 	if err != nil {
 		return nil, cubeFailed(err)
 	}
-	return &connected{client, local}, nil
+	return &connected{client, local, status}, nil
 }
 
 // apiKey is the credential for CubeAPI.

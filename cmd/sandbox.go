@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermesbox/hermesbox/internal/config"
+	"github.com/hermesbox/hermesbox/internal/cube"
+	"github.com/hermesbox/hermesbox/internal/envd"
+	"github.com/hermesbox/hermesbox/sandbox"
+)
+
+func newSandbox(app *app) *cobra.Command {
+	group := newGroup("sandbox", "Make sandboxes of Hermes Studio, and look after them")
+	group.Long = "A sandbox has a home and a workspace of its own, which are directories on a node and outlive it. " +
+		"A SANDBOX argument is a name or a sandbox id."
+	return group
+}
+
+// sandboxes is what commands about sandboxes work with.
+type sandboxes struct {
+	app    *app
+	link   *connected
+	client *sandbox.Client
+}
+
+func (s *sandboxes) close() { s.link.Close() }
+
+// sandboxes connects to the Cube of the configuration. An own local Cube is not
+// started for a look.
+func (a *app) sandboxes(ctx context.Context) (*sandboxes, error) {
+	loaded, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	local, err := a.pickCube(loaded.Config.Cube)
+	if err != nil {
+		return nil, err
+	}
+	return a.openSandboxes(ctx, loaded.Config, local, false)
+}
+
+// openSandboxes connects; start starts a local Cube where none runs.
+func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start bool) (*sandboxes, error) {
+	link, err := a.openCube(ctx, cfg.Cube, local, start)
+	if err != nil {
+		return nil, err
+	}
+	route, err := routeOf(cfg.Cube, link)
+	if err != nil {
+		link.Close()
+		return nil, err
+	}
+	client := &sandbox.Client{
+		Cube: link.Client, Layout: sandbox.Layout{Root: cfg.SharedRoot}, Route: route, Version: cfg.Cube.Version,
+		Progress: a.sayStep, Note: a.note, Warn: a.warn, Secret: a.secrets.Add,
+	}
+	return &sandboxes{a, link, client}, nil
+}
+
+// routeOf is how the ports of sandboxes are reached.
+func routeOf(cfg config.Cube, link *connected) (sandbox.Route, error) {
+	r := sandbox.Route{
+		Proxy:  envd.Proxy{Host: cfg.Proxy.IP, Port: cfg.Proxy.Port, Scheme: cfg.Proxy.Scheme},
+		Domain: cfg.Domain,
+	}
+	if link.local {
+		p := link.status.Proxy
+		return sandbox.Route{Proxy: envd.Proxy{Host: p.IP, Port: p.Port, Scheme: p.Scheme}, Domain: link.status.Domain}, nil
+	}
+	if cfg.CAFile == "" {
+		return r, nil
+	}
+	pem, err := os.ReadFile(cfg.CAFile)
+	if err != nil {
+		return r, usagef("cube.ca_file: %w", err).withHint("name a PEM file that can be read")
+	}
+	if r.Roots, err = x509.SystemCertPool(); err != nil {
+		r.Roots = x509.NewCertPool()
+	}
+	if !r.Roots.AppendCertsFromPEM(pem) {
+		return r, usagef("cube.ca_file: %s holds no certificate", cfg.CAFile).withHint("name a PEM file of authorities")
+	}
+	return r, nil
+}
+
+// sayStep tells how far a create is.
+func (a *app) sayStep(s sandbox.Step) { a.note("%s", s) }
+
+// sandboxFailed gives an error of a sandbox its exit code and the next step.
+func sandboxFailed(err error) error {
+	var f *failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return err
+	case errors.Is(err, sandbox.ErrSpec):
+		return &failure{err: err, code: exitUsage, hint: "correct the flag or the key in hermesbox.yaml; nothing was sent"}
+	case errors.Is(err, cube.ErrNotFound):
+		return &failure{err: fmt.Errorf("%w", err), code: exitFailed, hint: "hermesbox sandbox ls lists what there is"}
+	}
+	return cubeFailed(err)
+}
