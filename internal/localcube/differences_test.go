@@ -64,3 +64,16 @@ func differences() []onPurpose {
 		{"the recording has the compressed bytes", `api\.list\.gzip`, ""},
 	}
 }
+
+// sinceThen lists what differs besides where the local Cube speaks as 0.7 does,
+// which is what it does unasked: faults make it speak as then.
+func sinceThen() []onPurpose {
+	const refusal = `status|body\.(code|message)`
+	return []onPurpose{
+		{"0.7 answers 404 where the template of a create is unknown", `api\.create\.(unknown-template|template-blank|invalid-but-accepted\.null-optionals)`, refusal},
+		{"0.7.1 answers 400 to bad parameters of a create", `api\.create\.(template-empty|host-mount\.bad\..*)`, `status|body\.code`},
+		{"0.7 answers 409 to a pause of what is paused", `api\.pause\.again`, refusal},
+		{"0.7 answers 404 to pause and resume of what is unknown", `api\.(pause\.(unknown|with-body)|resume\.unknown)`, refusal},
+		{"0.7 answers 404 to a delete of what is unknown", `api\.delete\.(unknown|with-body)`, `status|body`},
+	}
+}

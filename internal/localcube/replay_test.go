@@ -45,15 +45,20 @@ func TestReplay(t *testing.T) {
 	importApp(t, engine, "registry.example/team/app:1", run...)
 	importApp(t, engine, "registry.example/team/app:slow", run...)
 	importApp(t, engine, "registry.example/team/nocmd:1")
-	used := make([]bool, len(differences()))
+	used := map[onPurpose]bool{}
+	cubeapi := []string{"testdata/cubeapi-to-cubemaster.jsonl", "testdata/cubeapi.jsonl"}
+	apiURL := func(st localcube.Status) string { return st.APIURL }
 	for _, part := range []struct {
 		name  string
 		files []string
 		url   func(localcube.Status) string
 		lines int
+		kept  []string // faults that are on all the time
+		rules []onPurpose
 	}{
-		{"cubemaster", []string{"testdata/cubemaster.jsonl"}, func(st localcube.Status) string { return st.MasterAddr }, 279},
-		{"cubeapi", []string{"testdata/cubeapi-to-cubemaster.jsonl", "testdata/cubeapi.jsonl"}, func(st localcube.Status) string { return st.APIURL }, 314},
+		{"cubemaster", []string{"testdata/cubemaster.jsonl"}, func(st localcube.Status) string { return st.MasterAddr }, 279, asRecorded(), differences()},
+		{"cubeapi", cubeapi, apiURL, 314, asRecorded(), differences()},
+		{"cubeapi as of 0.7", cubeapi, apiURL, 314, []string{givenID}, append(differences(), sinceThen()...)},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			opts := localcube.Options{
@@ -65,12 +70,12 @@ func TestReplay(t *testing.T) {
 				}
 			}
 			st := serve(t, opts)
-			stage, front := newStage(t, st, opts, part.url(st))
-			judge(t, replay(t, front, stage, part.files), recorded(t, part.lines, part.files...), used)
+			stage, front := newStage(t, st, opts, part.url(st), part.kept)
+			judge(t, replay(t, front, stage, part.files), recorded(t, part.lines, part.files...), part.rules, used)
 		})
 	}
-	for i, rule := range differences() {
-		if !used[i] {
+	for _, rule := range append(differences(), sinceThen()...) {
+		if !used[rule] {
 			t.Errorf("listed as different, but is the same: %s (%s)", rule.names, rule.reason)
 		}
 	}
@@ -93,8 +98,8 @@ func replay(t *testing.T, front, stage *httptest.Server, files []string) verdict
 	return v
 }
 
-// judge compares verdicts with the list of what differs on purpose, and notes which of its rules were used.
-func judge(t *testing.T, v verdicts, names []string, used []bool) {
+// judge compares verdicts with what differs on purpose, and notes which rules were used.
+func judge(t *testing.T, v verdicts, names []string, rules []onPurpose, used map[onPurpose]bool) {
 	t.Helper()
 	judged := map[string]bool{}
 	for _, name := range v.Same {
@@ -102,9 +107,9 @@ func judge(t *testing.T, v verdicts, names []string, used []bool) {
 	}
 	complain := func(name, path, what string) {
 		judged[name] = true
-		for i, rule := range differences() {
+		for _, rule := range rules {
 			if rule.matches(name, path) {
-				used[i] = true
+				used[rule] = true
 				return
 			}
 		}

@@ -20,6 +20,7 @@ type stage struct {
 	t      *testing.T
 	st     localcube.Status
 	opts   localcube.Options
+	kept   []string // faults that are on all the time
 	mu     sync.Mutex
 	faults []string
 	state  string
@@ -27,9 +28,9 @@ type stage struct {
 }
 
 // newStage gives two servers: one that replay.py asks before each state, and one that passes its requests on.
-func newStage(t *testing.T, st localcube.Status, opts localcube.Options, target string) (control, front *httptest.Server) {
+func newStage(t *testing.T, st localcube.Status, opts localcube.Options, target string, kept []string) (control, front *httptest.Server) {
 	t.Helper()
-	s := &stage{t: t, st: st, opts: opts, faults: append([]string{"no-node"}, old()...)}
+	s := &stage{t: t, st: st, opts: opts, kept: kept, faults: append([]string{"no-node"}, kept...)}
 	control = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { s.enter(strings.Trim(r.URL.Path, "/")) }))
 	to, err := url.Parse(target)
 	if err != nil {
@@ -49,8 +50,11 @@ func newStage(t *testing.T, st localcube.Status, opts localcube.Options, target 
 	return control, front
 }
 
-// old are the faults that make the local Cube answer as the recorded version.
-func old() []string { return []string{"given-template-id", "old-status", "delete-unknown-ok"} }
+// givenID is the fault without which recorded template ids mean nothing.
+const givenID = "given-template-id"
+
+// asRecorded are the faults that make the local Cube answer as the recorded version.
+func asRecorded() []string { return []string{givenID, "old-status", "delete-unknown-ok"} }
 
 func (s *stage) enter(state string) {
 	s.mu.Lock()
@@ -58,15 +62,15 @@ func (s *stage) enter(state string) {
 	s.seen, s.state = append(s.seen, state), state
 	switch {
 	case state == "cm.node" && first, strings.HasPrefix(state, "api."):
-		s.faults = old()
+		s.faults = s.kept
 	case state == "cm.snapfail":
-		s.faults = append(old(), "snapshot-fails")
+		s.faults = append([]string{"snapshot-fails"}, s.kept...)
 	case state == "cm.imagefail":
-		s.faults = append(old(), "distribute-fails")
+		s.faults = append([]string{"distribute-fails"}, s.kept...)
 	case state == "cm.list":
-		s.faults = old()
+		s.faults = s.kept
 	case state == "cm.unhealthy":
-		s.faults = append(old(), "no-node")
+		s.faults = append([]string{"no-node"}, s.kept...)
 	}
 	s.mu.Unlock()
 	if err := localcube.SetFaults(s.t.Context(), s.opts.StateDir, s.faults); err != nil {

@@ -74,7 +74,8 @@ func (s *Server) deleteFailed(err error) reply {
 	return failure(http.StatusInternalServerError, generic(e))
 }
 
-// templateFailed tells unknown ones by code or wording, as measured.
+// templateFailed tells unknown ones by code or wording, as measured. Bad
+// parameters are 500: 0.7.1 made them 400 for the create of sandboxes only.
 func (s *Server) templateFailed(err error) reply {
 	e := cluster.AsError(err)
 	switch {
@@ -82,8 +83,6 @@ func (s *Server) templateFailed(err error) reply {
 		return failure(http.StatusNotFound, generic(e))
 	case e.Code == cluster.CodeConflict:
 		return failure(http.StatusConflict, generic(e))
-	case e.Code == cluster.CodeParams && !s.old():
-		return failure(http.StatusBadRequest, generic(e))
 	}
 	return failure(http.StatusInternalServerError, generic(e))
 }
