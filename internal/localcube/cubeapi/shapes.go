@@ -42,7 +42,16 @@ var timeoutBody = serde.Struct("SandboxTimeout", serde.Required(serde.I32(), "ti
 
 var refreshBody = serde.Struct("SandboxRefresh", serde.Optional(serde.I32(), "duration"))
 
-var networkBody = serde.Struct("SandboxNetworkUpdate", append([]serde.Field{serde.Optional(serde.Bool(), "allowInternetAccess")}, networkFields...)...)
+// networkBody has camelCase names only, and no others: a policy that was misspelt
+// must not pass for one that closes nothing.
+var networkBody = serde.Closed(serde.Struct("SandboxNetworkUpdate",
+	serde.Optional(serde.Bool(), "allowInternetAccess"),
+	serde.Optional(serde.Bool(), "allowPublicTraffic"),
+	serde.Optional(serde.Seq(serde.String()), "allowOut"),
+	serde.Optional(serde.Seq(serde.String()), "denyOut"),
+	serde.Optional(serde.String(), "maskRequestHost"),
+	serde.Optional(serde.Any(), "rules"),
+))
 
 var aliasBody = serde.Struct("TemplateAlias", serde.Optional(serde.String(), "alias"))
 

@@ -4,6 +4,6 @@
 //
 // It decodes into plain values (string, int32, bool, map[string]any, []any) by
 // a [Shape]; it does not know Go structs. Bytes after the first JSON value are
-// ignored, unknown fields are skipped, and a field given twice is refused, all
-// as measured on CubeAPI.
+// ignored, unknown fields are skipped except where a shape is [Closed], and a
+// field given twice is refused, as measured on CubeAPI.
 package serde

@@ -67,6 +67,9 @@ func (p *parser) member(s Shape, path string, depth int, found map[string]any) e
 		shape = *s.of
 	case structKind:
 		field := s.field(key)
+		if field == nil && s.closed {
+			return p.refuse(join(path, key), "unknown field `"+key+"`, "+s.known(), p.pos)
+		}
 		if keep = field != nil; keep {
 			name, shape = field.Names[0], field.Shape
 			if _, twice := found[name]; twice {

@@ -89,6 +89,31 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	field := func(name string) serde.Field { return serde.Optional(serde.Bool(), name) }
+	for _, test := range []struct {
+		name string
+		of   serde.Shape
+		want string
+	}{
+		{"no field", serde.Struct("None"), "x: unknown field `x`, there are no fields at line 1 column 4"},
+		{"one", serde.Struct("One", field("a")), "x: unknown field `x`, expected `a` at line 1 column 4"},
+		{"two", serde.Struct("Two", field("a"), field("b")), "x: unknown field `x`, expected `a` or `b` at line 1 column 4"},
+		{"more", serde.Struct("More", field("a"), field("b"), field("c")), "x: unknown field `x`, expected one of `a`, `b`, `c` at line 1 column 4"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := serde.Decode([]byte(`{"x":1}`), serde.Closed(test.of)); err == nil || err.Error() != test.want {
+				t.Errorf("Decode: %v, want %q", err, test.want)
+			}
+			if _, err := serde.Decode([]byte(`{"x":1}`), test.of); err != nil {
+				t.Errorf("Decode where it is not closed: %v", err)
+			}
+		})
+	}
+}
+
 // FuzzDecode wants every text to be taken or refused as encoding/json takes it for JSON.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`{"name":"a","size":1}`, `[1,[2],{"a":null}]`, `"\ud800"`, `{"a":1e5,"b":-0.5}`, "{", `{"a":tru`, `01`} {

@@ -1,5 +1,7 @@
 package serde
 
+import "strings"
+
 // A Shape is what a JSON value must look like.
 type Shape struct {
 	kind     kind
@@ -8,6 +10,7 @@ type Shape struct {
 	name     string
 	fields   []Field
 	nullable bool
+	closed   bool
 }
 
 // A Field is one member of a struct. Names are its spellings, the first is the one in errors and results.
@@ -53,6 +56,12 @@ func Struct(name string, fields ...Field) Shape {
 	return Shape{kind: structKind, name: name, fields: fields}
 }
 
+// Closed accepts no fields besides those of the struct s, where others are skipped.
+func Closed(s Shape) Shape {
+	s.closed = true
+	return s
+}
+
 // Null accepts null besides s.
 func Null(s Shape) Shape {
 	s.nullable = true
@@ -81,6 +90,23 @@ func (s Shape) field(key string) *Field {
 		}
 	}
 	return nil
+}
+
+// known words which fields a closed struct has, by their first spellings.
+func (s Shape) known() string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = "`" + f.Names[0] + "`"
+	}
+	switch len(names) {
+	case 0:
+		return "there are no fields"
+	case 1:
+		return "expected " + names[0]
+	case 2:
+		return "expected " + names[0] + " or " + names[1]
+	}
+	return "expected one of " + strings.Join(names, ", ")
 }
 
 func (s Shape) expects() string {
