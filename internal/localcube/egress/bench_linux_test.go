@@ -50,7 +50,7 @@ func BenchmarkConnect(b *testing.B) {
 				mustApply(b, target, Rules{})
 			}
 			echo(b, s, target.Address.String())
-			w.host.do(b, func() error {
+			w.host.Do(b, func() error {
 				for b.Loop() {
 					c, err := net.Dial("tcp", target.Address.String()+":7")
 					if err != nil {

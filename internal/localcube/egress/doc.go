@@ -27,14 +27,15 @@
 // A frame must also bear the sandbox's own MAC and IPv4 address, and no IP
 // options, so that a neighbour's rules cannot be borrowed nor a router told to
 // go round them. Everything but ARP and IPv4 is dropped, IPv6 and VLAN tags
-// included. Denied TCP is reset, as CubeVS does; the rest vanishes. Whatever the
-// rules say, the loopback, "this network", multicast and reserved ranges never
-// pass, nor does traffic to another sandbox (Target.Network).
+// included. Denied TCP is reset, as CubeVS does; the rest vanishes. Of a
+// resolver in Rules.DNS, port 53 alone passes. Whatever the rules say, the
+// loopback, "this network", multicast and reserved ranges never pass, nor does
+// traffic to another sandbox (Target.Network).
 //
 // # Invariants
 //
 // The program of the chains is the same for all rules, which are only data in
-// two sets. Applying other rules replaces that data in one transaction: no
+// three sets. Applying other rules replaces that data in one transaction: no
 // packet sees half of it, and connections into the sandbox live on. Nothing of
 // the host's own is touched: no table but those named hermesbox-…, no address,
 // no route; on the sandbox's own bridge port, the flag that keeps it from

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/go-connections/nat"
 
 	"github.com/hermesbox/hermesbox/internal/dockertest"
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // TestDocker enforces rules on a container of a real Engine, root and every
@@ -41,7 +42,7 @@ func TestDocker(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		engine := space{file}
+		engine := nettest.Space{File: file}
 		gate := target.Network.Addr().String()
 		echo(t, engine, gate)
 		contacts(t, c, gate, false) // the guard
@@ -127,11 +128,11 @@ func contacts(t *testing.T, c *dockertest.Container, addr string, want bool) {
 }
 
 // fetch wants an answer over the published port, with the time that a server needs to start.
-func fetch(t *testing.T, engine space, published string) {
+func fetch(t *testing.T, engine nettest.Space, published string) {
 	t.Helper()
 	deadline := time.Now().Add(enough)
 	for {
-		err := engine.try(func() error {
+		err := engine.Try(func() error {
 			connection, err := net.DialTimeout("tcp", published, enough)
 			if err != nil {
 				return err

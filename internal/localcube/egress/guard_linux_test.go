@@ -8,7 +8,7 @@ import (
 
 func (w *world) guard(t *testing.T) (release func(context.Context) error) {
 	t.Helper()
-	release, err := Guard(t.Context(), w.host.path(), "br0")
+	release, err := Guard(t.Context(), w.host.Path(), "br0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,21 +52,21 @@ func TestUnguard(t *testing.T) {
 	w := newWorld(t)
 	s, _ := w.sandbox(t)
 	w.guard(t)
-	if err := Unguard(t.Context(), w.host.path(), "br0"); err != nil {
+	if err := Unguard(t.Context(), w.host.Path(), "br0"); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, s, public, Pass)
 	w.guard(t)
-	w.host.ip(t, "link del br0")
+	w.host.IP(t, "link del br0")
 	for range 2 {
-		if err := Unguard(t.Context(), w.host.path(), "br0"); err != nil {
+		if err := Unguard(t.Context(), w.host.Path(), "br0"); err != nil {
 			t.Errorf("without the bridge: %v", err)
 		}
 	}
 	if left := tables(t, w.host); left != nil {
 		t.Errorf("left: %v", left)
 	}
-	if err := Unguard(t.Context(), w.host.path(), "a/b"); err == nil || !strings.Contains(err.Error(), `"a/b"`) {
+	if err := Unguard(t.Context(), w.host.Path(), "a/b"); err == nil || !strings.Contains(err.Error(), `"a/b"`) {
 		t.Errorf("Unguard of a malformed name: %v", err)
 	}
 }
@@ -75,9 +75,9 @@ func TestGuardErrors(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	for _, test := range []struct{ name, host, bridge, want string }{
-		{"no bridge", s.path(), "br0", "br0"},
-		{"no name", s.path(), "", `""`},
-		{"an unlikely name", s.path(), "a/b", `"a/b"`},
+		{"no bridge", s.Path(), "br0", "br0"},
+		{"no name", s.Path(), "", `""`},
+		{"an unlikely name", s.Path(), "a/b", `"a/b"`},
 		{"no host", "/nonexistent", "br0", "/nonexistent"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

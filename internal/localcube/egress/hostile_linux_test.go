@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // TestRoot does inside what root may do, short of writing frames.
@@ -23,7 +25,7 @@ func TestRoot(t *testing.T) {
 			w := newWorld(t)
 			s, target := w.sandbox(t)
 			mustApply(t, target, Rules{Internet: true})
-			s.ip(t, test.do)
+			s.IP(t, test.do)
 			flush(t, s)
 			for _, addr := range []string{lan, otherLAN, gateway} {
 				for network, payload := range map[string][]byte{"tcp": nil, "udp": []byte("x"), "ip4:icmp": ping()} {
@@ -42,9 +44,9 @@ func TestRoot(t *testing.T) {
 }
 
 // flush removes all that nftables holds inside.
-func flush(t *testing.T, s space) {
+func flush(t *testing.T, s nettest.Space) {
 	t.Helper()
-	c, err := dial(s.file)
+	c, err := dial(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestRawFrames(t *testing.T) {
 	w := newWorld(t)
 	s, target := w.sandbox(t)
 	_, neighbour := w.sandbox(t)
-	w.host.ip(t, "neigh replace 172.31.1.1 lladdr 02:00:00:00:01:01 dev br0")
+	w.host.IP(t, "neigh replace 172.31.1.1 lladdr 02:00:00:00:01:01 dev br0")
 	mustApply(t, target, Rules{Internet: true, Allow: prefixes("192.168.77.0/24")})
 	mustApply(t, neighbour, Rules{Internet: true, Allow: prefixes("0.0.0.0/0")})
 	for _, test := range []struct {
@@ -148,8 +150,8 @@ func TestIPv6(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s, target := w.sandbox(t)
-	w.host.ip(t, "addr add fd00::1/64 dev br0 nodad")
-	s.ip(t, "addr add fd00::2/64 dev eth0 nodad")
+	w.host.IP(t, "addr add fd00::1/64 dev br0 nodad")
+	s.IP(t, "addr add fd00::2/64 dev eth0 nodad")
 	echo(t, w.host, "[fd00::1]")
 	if err := six(s, enough); err != nil {
 		t.Fatalf("without rules: %v", err)
@@ -160,8 +162,8 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-func six(s space, within time.Duration) error {
-	return s.try(func() error {
+func six(s nettest.Space, within time.Duration) error {
+	return s.Try(func() error {
 		c, err := net.DialTimeout("udp6", "[fd00::1]:7", within)
 		if err != nil {
 			return err

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // TestInbound is the proxy's way: connections to a sandbox that may send
@@ -18,7 +20,7 @@ func TestInbound(t *testing.T) {
 	s, target := w.sandbox(t)
 	echo(t, s, target.Address.String())
 	mustApply(t, target, Rules{})
-	for name, from := range map[string]space{"the host": w.host, "outside": w.outside} {
+	for name, from := range map[string]nettest.Space{"the host": w.host, "outside": w.outside} {
 		for range 20 {
 			if err := reach(from, "tcp", target.Address.String(), []byte("hello"), enough); err != nil {
 				t.Fatalf("from %s: %v", name, err)
@@ -60,8 +62,8 @@ func TestFlowLasts(t *testing.T) {
 		want time.Duration
 	}{
 		{"a SYN that nobody answers", func(t *testing.T, w *world, target Target) {
-			w.host.run(t, "ip", "neigh", "replace", target.Address.String(), "lladdr", "02:00:00:00:00:77", "dev", "br0")
-			w.host.run(t, "bridge", "fdb", "add", "02:00:00:00:00:77", "dev", "box1", "master", "static")
+			w.host.Run(t, "ip", "neigh", "replace", target.Address.String(), "lladdr", "02:00:00:00:00:77", "dev", "br0")
+			w.host.Run(t, "bridge", "fdb", "add", "02:00:00:00:00:77", "dev", "box1", "master", "static")
 			if err := reach(w.host, "tcp", target.Address.String(), nil, patience); err == nil {
 				t.Error("somebody answered")
 			}
@@ -83,7 +85,7 @@ func TestFlowLasts(t *testing.T) {
 			echo(t, s, target.Address.String())
 			mustApply(t, target, Rules{})
 			test.of(t, w, target)
-			c, err := dial(w.host.file)
+			c, err := dial(w.host.File)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,10 +101,10 @@ func TestFlowLasts(t *testing.T) {
 }
 
 // dialFrom connects and closes at the end of the test.
-func dialFrom(t testing.TB, s space, addr string) net.Conn {
+func dialFrom(t testing.TB, s nettest.Space, addr string) net.Conn {
 	t.Helper()
 	var c net.Conn
-	s.do(t, func() (err error) {
+	s.Do(t, func() (err error) {
 		c, err = net.DialTimeout("tcp", addr, enough)
 		return err
 	})
@@ -164,7 +166,7 @@ func carry(from, to net.Conn) error {
 // flows counts what the sandbox's table has noted.
 func (w *world) flows(t *testing.T, target Target) (open, closing int) {
 	t.Helper()
-	c, err := dial(w.host.file)
+	c, err := dial(w.host.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +198,7 @@ func TestFlowIsNoLicence(t *testing.T) {
 		t.Fatal(err)
 	}
 	listenIn(t, w.outside, fmt.Sprintf(":%d", peer.Port()))
-	err := s.try(func() error {
+	err := s.Try(func() error {
 		from := net.Dialer{Timeout: patience, LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(target.Address, 80)), Control: reuse}
 		connection, err := from.Dial("tcp", peer.String())
 		if err == nil {
@@ -213,10 +215,10 @@ func TestFlowIsNoLicence(t *testing.T) {
 }
 
 // listenIn listens on an address of s until the end of the test.
-func listenIn(t testing.TB, s space, addr string) net.Listener {
+func listenIn(t testing.TB, s nettest.Space, addr string) net.Listener {
 	t.Helper()
 	var listener net.Listener
-	s.do(t, func() (err error) {
+	s.Do(t, func() (err error) {
 		listener, err = net.Listen("tcp", addr)
 		return err
 	})

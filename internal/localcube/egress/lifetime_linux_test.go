@@ -14,12 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/nftables"
+
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // tables are the names of all tables in a namespace.
-func tables(t *testing.T, s space) []string {
+func tables(t *testing.T, s nettest.Space) []string {
 	t.Helper()
-	c, err := dial(s.file)
+	c, err := dial(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +65,9 @@ func TestRelease(t *testing.T) {
 }
 
 // plant makes a table that is somebody else's.
-func plant(t *testing.T, s space) string {
+func plant(t *testing.T, s nettest.Space) string {
 	t.Helper()
-	c, err := dial(s.file)
+	c, err := dial(s.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,15 +88,15 @@ func TestList(t *testing.T) {
 	mustApply(t, one, Rules{})
 	mustApply(t, two, Rules{})
 	w.guard(t)
-	got, err := List(t.Context(), w.host.path())
+	got, err := List(t.Context(), w.host.Path())
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"box-1", "box-2"}, got); diff != "" || err != nil {
 		t.Errorf("List: %v (-want +got):\n%s", err, diff)
 	}
-	if err := Remove(t.Context(), w.host.path(), "box-1"); err != nil {
+	if err := Remove(t.Context(), w.host.Path(), "box-1"); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
-	if got, err := List(t.Context(), w.host.path()); err != nil || !cmp.Equal(got, []string{"box-2"}) {
+	if got, err := List(t.Context(), w.host.Path()); err != nil || !cmp.Equal(got, []string{"box-2"}) {
 		t.Errorf("List after Remove: %v, %v", got, err)
 	}
 }
@@ -105,18 +107,18 @@ func TestLinkGoes(t *testing.T) {
 	w := newWorld(t)
 	s, target := w.sandbox(t)
 	mustApply(t, target, Rules{})
-	w.host.ip(t, "link del box1")
+	w.host.IP(t, "link del box1")
 	if _, err := Apply(t.Context(), target, Rules{}); err == nil || !strings.Contains(err.Error(), "0 veth pairs join") {
 		t.Errorf("Apply without a link: %v", err)
 	}
-	w.host.ip(t, "link add box1 type veth peer name eth0 address 02:00:00:00:01:01")
-	w.host.move(t, "eth0", s)
-	w.host.ip(t, "link set box1 master br0 up")
-	s.ip(t, "addr add 172.31.1.1/16 dev eth0\nlink set eth0 up\nroute add default via 172.31.0.1")
+	w.host.IP(t, "link add box1 type veth peer name eth0 address 02:00:00:00:01:01")
+	w.host.Move(t, "eth0", s)
+	w.host.IP(t, "link set box1 master br0 up")
+	s.IP(t, "addr add 172.31.1.1/16 dev eth0\nlink set eth0 up\nroute add default via 172.31.0.1")
 	mustApply(t, target, Rules{Internet: true})
 	expect(t, s, public, Pass)
 	expect(t, s, lan, Drop)
-	w.host.ip(t, "link del box1")
+	w.host.IP(t, "link del box1")
 	if err := Remove(t.Context(), target.Host, target.ID); err != nil {
 		t.Errorf("Remove without a link: %v", err)
 	}
@@ -139,7 +141,7 @@ func TestTwoSandboxes(t *testing.T) {
 		expect(t, shut, addr, Drop)
 	}
 	expect(t, open, two.Address.String(), Drop)
-	open.ip(t, "route add 172.31.1.2/32 via 172.31.0.1") // over the gateway, past the bridge
+	open.IP(t, "route add 172.31.1.2/32 via 172.31.0.1") // over the gateway, past the bridge
 	expect(t, open, two.Address.String(), Drop)
 	if err := Remove(t.Context(), one.Host, one.ID); err != nil {
 		t.Fatal(err)
@@ -206,8 +208,8 @@ func TestApplyErrors(t *testing.T) {
 	}{
 		{"no namespace", func(x *Target) { x.NetNS = "/nonexistent" }, "/nonexistent"},
 		{"not a namespace", func(x *Target) { x.NetNS = file }, file + " is none"},
-		{"the wrong host", func(x *Target) { x.Host = w.outside.path() }, "0 veth pairs join"},
-		{"the host's own namespace", func(x *Target) { x.NetNS = w.host.path() }, "0 veth pairs join"},
+		{"the wrong host", func(x *Target) { x.Host = w.outside.Path() }, "0 veth pairs join"},
+		{"the host's own namespace", func(x *Target) { x.NetNS = w.host.Path() }, "0 veth pairs join"},
 		{"no host", func(x *Target) { x.Host = "/nonexistent" }, "/nonexistent"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -241,7 +243,7 @@ func TestAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	s, target := w.sandbox(t)
 	mustApply(t, target, Rules{Internet: true})
-	err := enforce(w.host.file, target, link{name: "a-name-longer-than-15"}, Rules{Internet: true, Allow: prefixes("0.0.0.0/0")})
+	err := enforce(w.host.File, target, link{name: "a-name-longer-than-15"}, Rules{Internet: true, Allow: prefixes("0.0.0.0/0")})
 	if err == nil || !strings.Contains(err.Error(), "committing table hermesbox-box-1 on a-name-longer-than-15") {
 		t.Errorf("enforce: %v", err)
 	}
@@ -254,8 +256,8 @@ func TestTwoLinks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s, target := w.sandbox(t)
-	w.host.ip(t, "link add second type veth peer name eth1")
-	w.host.move(t, "eth1", s)
+	w.host.IP(t, "link add second type veth peer name eth1")
+	w.host.Move(t, "eth1", s)
 	if _, err := Apply(t.Context(), target, Rules{}); err == nil || !strings.Contains(err.Error(), "2 veth pairs join") {
 		t.Errorf("Apply: %v", err)
 	}

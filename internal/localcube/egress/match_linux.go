@@ -20,6 +20,8 @@ const (
 	etherARP  = 0x0806
 	etherIPv4 = 0x0800
 
+	portDNS = 53
+
 	flagFIN, flagSYN, flagRST, flagACK = 0x01, 0x02, 0x04, 0x10
 )
 
@@ -70,6 +72,14 @@ func source() exprs { return network(12, 4) }
 func destination() exprs { return network(16, 4) }
 
 func tcp() exprs { return rule(network(9, 1), equal(unix.IPPROTO_TCP)) }
+
+func udp() exprs { return rule(network(9, 1), equal(unix.IPPROTO_UDP)) }
+
+// query matches what goes to port 53. It never matches a fragment but the
+// first, which has no ports.
+func query() exprs {
+	return rule(load(expr.PayloadBaseTransportHeader, 2, 2, reg), equal(0, portDNS))
+}
 
 // tcpFlags loads those of mask.
 func tcpFlags(mask byte) exprs {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // TestKernelDecides holds the kernel against Decide: for rules made at random,
@@ -47,7 +49,7 @@ func networks(random *rand.Rand, n int) []netip.Prefix {
 // edges are the first and last address of each network and those just outside.
 func edges(r Rules) []netip.Addr {
 	var list []netip.Addr
-	for _, s := range append(spans(r.allowed()), append(spans(r.denied()), spans(never())...)...) {
+	for _, s := range append(spans(r.Allow), append(spans(r.denied()), spans(never())...)...) {
 		list = append(list, numbered(s.first-1), numbered(s.first), numbered(s.last), numbered(s.last+1), numbered(s.first/2+s.last/2))
 	}
 	return list
@@ -58,7 +60,7 @@ func numbered(n uint32) netip.Addr {
 }
 
 // ask sends a datagram to each address and returns those that reached the bridge.
-func (w *world) ask(t *testing.T, s space, target Target, addrs []netip.Addr) map[netip.Addr]bool {
+func (w *world) ask(t *testing.T, s nettest.Space, target Target, addrs []netip.Addr) map[netip.Addr]bool {
 	t.Helper()
 	fd := listenRaw(t, w.host, "br0")
 	defer closeFD(t, fd)

@@ -51,6 +51,8 @@ func (x *table) judged(t Target) []exprs {
 	}
 	return append(rules,
 		rule(destination(), in(x.allow), pass()),
+		rule(udp(), query(), destination(), in(x.resolvers), pass()),
+		rule(tcp(), query(), destination(), in(x.resolvers), pass()),
 		rule(destination(), in(x.deny), tcp(), reset()),
 		rule(destination(), in(x.deny), drop()),
 		pass(),

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // frame is an Ethernet frame with a UDP datagram to port 7, as root may write it.
@@ -43,9 +45,9 @@ func (f frame) bytes() []byte {
 }
 
 // send writes the frame to the sandbox's interface past every hook inside.
-func send(t *testing.T, s space, raw []byte) {
+func send(t *testing.T, s nettest.Space, raw []byte) {
 	t.Helper()
-	s.do(t, func() error {
+	s.Do(t, func() error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -67,10 +69,10 @@ func closeFD(t *testing.T, fd int) {
 }
 
 // listenRaw listens to all frames of a device, for 50 ms at a time; close it.
-func listenRaw(t *testing.T, s space, device string) int {
+func listenRaw(t *testing.T, s nettest.Space, device string) int {
 	t.Helper()
 	var fd int
-	s.do(t, func() (err error) {
+	s.Do(t, func() (err error) {
 		fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -90,7 +92,7 @@ func listenRaw(t *testing.T, s space, device string) int {
 
 // arrives reports whether a frame with payload in it shows on a device of s
 // while f runs or shortly after.
-func arrives(t *testing.T, s space, device, payload string, f func()) bool {
+func arrives(t *testing.T, s nettest.Space, device, payload string, f func()) bool {
 	t.Helper()
 	fd := listenRaw(t, s, device)
 	defer closeFD(t, fd)

@@ -19,8 +19,9 @@ type Rules struct {
 	Allow []netip.Prefix
 	// Deny are IPv4 networks that do not pass unless allowed.
 	Deny []netip.Prefix
-	// DNS are resolvers to allow. Cube does that only for policies with domain
-	// names, which is for the caller to decide: empty opens none.
+	// DNS are resolvers that may be asked whatever is denied: their port 53, by
+	// UDP and TCP, and nothing else of them. When Cube opens one is for the
+	// caller to decide; empty opens none.
 	DNS []netip.Addr
 }
 
@@ -34,17 +35,26 @@ const (
 )
 
 // Decide tells what becomes of a packet that the sandbox sends to addr of its
-// own accord. It is the kernel's program in words, but for Target.Network.
+// own accord, unless it asks one of DNS. It is the kernel's program in words,
+// but for Target.Network.
 func (r Rules) Decide(addr netip.Addr) Verdict {
 	switch {
 	case !addr.Is4(), covers(never(), addr):
 		return Drop
-	case covers(r.allowed(), addr):
+	case covers(r.Allow, addr):
 		return Pass
 	case covers(r.denied(), addr):
 		return Drop
 	}
 	return Pass
+}
+
+// DecideQuery is Decide for a packet to port 53 of addr, by UDP or TCP.
+func (r Rules) DecideQuery(addr netip.Addr) Verdict {
+	if covers(r.resolvers(), addr) && !covers(never(), addr) {
+		return Pass
+	}
+	return r.Decide(addr)
 }
 
 // Check finds what the kernel cannot be told: networks that are not IPv4, and
@@ -53,7 +63,7 @@ func (r Rules) Check() error {
 	for _, set := range []struct {
 		name     string
 		prefixes []netip.Prefix
-	}{{"allow_out", r.allowed()}, {"deny_out", r.denied()}} {
+	}{{"allow_out", slices.Concat(r.Allow, r.resolvers())}, {"deny_out", r.denied()}} {
 		for _, p := range set.prefixes {
 			if !p.IsValid() || !p.Addr().Is4() {
 				return fmt.Errorf("%s has %s: write an IPv4 network such as 10.0.0.0/16", set.name, p)
@@ -66,12 +76,12 @@ func (r Rules) Check() error {
 	return nil
 }
 
-func (r Rules) allowed() []netip.Prefix {
-	allowed := slices.Clone(r.Allow)
+func (r Rules) resolvers() []netip.Prefix {
+	var list []netip.Prefix
 	for _, addr := range r.DNS {
-		allowed = append(allowed, netip.PrefixFrom(addr, addr.BitLen()))
+		list = append(list, netip.PrefixFrom(addr, addr.BitLen()))
 	}
-	return allowed
+	return list
 }
 
 func (r Rules) denied() []netip.Prefix {

@@ -35,7 +35,7 @@ func TestDecide(t *testing.T) {
 		{"deny all", Rules{Internet: true, Deny: prefixes("0.0.0.0/0"), Allow: prefixes("1.1.1.1/32")}, "1.1.1.1", "1.1.1.2"},
 		{"host bits", Rules{Allow: prefixes("10.10.9.9/16")}, "10.10.0.1", "10.11.0.1"},
 		{"a resolver under the default policy", internet, "", "10.0.0.53"},
-		{"a resolver that is opened", Rules{DNS: addrs("10.0.0.53")}, "10.0.0.53", "10.0.0.54"},
+		{"a resolver that is opened, but for queries", Rules{DNS: addrs("10.0.0.53")}, "", "10.0.0.53 10.0.0.54"},
 		{"IPv6", all, "", "2001:db8::1 ::ffff:1.1.1.1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,6 +48,18 @@ func TestDecide(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestDecideQuery(t *testing.T) {
+	t.Parallel()
+	opened := Rules{Internet: true, Deny: prefixes("9.9.9.0/24"), DNS: addrs("10.0.0.53", "9.9.9.9", "127.0.0.53")}
+	for addr, want := range map[string]Verdict{
+		"10.0.0.53": Pass, "9.9.9.9": Pass, "9.9.9.10": Drop, "10.0.0.54": Drop, "1.1.1.1": Pass, "127.0.0.53": Drop,
+	} {
+		if got := opened.DecideQuery(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("DecideQuery(%s): %s, want %s", addr, got, want)
+		}
 	}
 }
 

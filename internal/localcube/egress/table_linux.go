@@ -20,7 +20,7 @@ const (
 // A table is one sandbox's table of nftables.
 type table struct {
 	*nftables.Table
-	allow, deny, never *nftables.Set
+	allow, deny, never, resolvers *nftables.Set
 	// flows are connections into the sandbox, closing those with a FIN or RST behind them.
 	flows, closing         *nftables.Set
 	ingress, egress, reply *nftables.Chain
@@ -36,13 +36,14 @@ func newTable(t Target, l link) *table {
 	x.egress = x.hook("egress-"+shape, nftables.ChainHookEgress, l.name, nftables.ChainPolicyAccept)
 	x.reply = &nftables.Chain{Table: x.Table, Name: "reply-" + shape}
 	x.allow, x.deny, x.never = x.addresses(1, "allow"), x.addresses(2, "deny"), x.addresses(3, "never")
+	x.resolvers = x.addresses(6, "resolvers")
 	x.flows, x.closing = x.connections(4, "flows"), x.connections(5, "closing")
 	return x
 }
 
 // shape is the digest. The version is to be raised with any change of the program.
 func shape(t Target, l link) string {
-	const version = 1
+	const version = 2
 	sum := sha256.Sum256(fmt.Appendln(nil, version, l.name, l.index, t.Address, t.MAC, t.Network))
 	return fmt.Sprintf("%x", sum[:6])
 }
@@ -70,7 +71,7 @@ func (x *table) install(c *nftables.Conn, t Target, r Rules) error {
 	c.AddTable(x.Table) // so that there is one to delete
 	c.DelTable(x.Table)
 	c.AddTable(x.Table)
-	for _, s := range []*nftables.Set{x.allow, x.deny, x.never, x.flows, x.closing} {
+	for _, s := range []*nftables.Set{x.allow, x.deny, x.never, x.resolvers, x.flows, x.closing} {
 		if err := c.AddSet(s, nil); err != nil {
 			return fmt.Errorf("adding set %s: %w", s.Name, err)
 		}
@@ -91,14 +92,20 @@ func (x *table) install(c *nftables.Conn, t Target, r Rules) error {
 func (x *table) update(c *nftables.Conn, r Rules) error {
 	c.FlushSet(x.allow)
 	c.FlushSet(x.deny)
+	c.FlushSet(x.resolvers)
 	return x.put(c, r)
 }
 
 func (x *table) put(c *nftables.Conn, r Rules) error {
-	if err := fill(c, x.allow, r.allowed()); err != nil {
-		return err
+	for _, data := range []struct {
+		set      *nftables.Set
+		prefixes []netip.Prefix
+	}{{x.allow, r.Allow}, {x.resolvers, r.resolvers()}, {x.deny, r.denied()}} {
+		if err := fill(c, data.set, data.prefixes); err != nil {
+			return err
+		}
 	}
-	return fill(c, x.deny, r.denied())
+	return nil
 }
 
 func fill(c *nftables.Conn, s *nftables.Set, prefixes []netip.Prefix) error {

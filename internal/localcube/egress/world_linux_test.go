@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermesbox/hermesbox/internal/nettest"
 )
 
 // The world of these tests: a host with the bridge br0 of the sandboxes, and
@@ -25,28 +27,28 @@ const (
 func everywhere() []string { return []string{lan, otherLAN, public} }
 
 type world struct {
-	host, outside space
+	host, outside nettest.Space
 	sandboxes     int
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{host: newSpace(t), outside: newSpace(t)}
-	w.host.ip(t, `
+	w.host.IP(t, `
 		link add br0 address 02:00:00:00:00:01 type bridge
 		addr add 172.31.0.1/16 dev br0
 		link set br0 up
 		link add out0 type veth peer name in0`)
-	w.host.move(t, "in0", w.outside)
-	w.host.ip(t, `
+	w.host.Move(t, "in0", w.outside)
+	w.host.IP(t, `
 		addr add 198.18.0.1/30 dev out0
 		link set out0 up
 		route add 10.10.0.0/16 via 198.18.0.2
 		route add 192.168.77.0/24 via 198.18.0.2
 		route add 203.0.113.0/24 via 198.18.0.2
 		route add blackhole default`)
-	w.host.sysctl(t, "ipv4/ip_forward", "1")
-	w.outside.ip(t, `
+	w.host.Sysctl(t, "ipv4/ip_forward", "1")
+	w.outside.IP(t, `
 		addr add 198.18.0.2/30 dev in0
 		link set in0 up
 		addr add 10.10.0.5/32 dev lo
@@ -62,18 +64,18 @@ func newWorld(t testing.TB) *world {
 }
 
 // sandbox joins a namespace to the bridge, as an Engine does.
-func (w *world) sandbox(t testing.TB) (space, Target) {
+func (w *world) sandbox(t testing.TB) (nettest.Space, Target) {
 	t.Helper()
 	w.sandboxes++
 	n := w.sandboxes
 	s := newSpace(t)
-	w.host.ip(t, fmt.Sprintf("link add box%d type veth peer name eth0 address 02:00:00:00:01:%02x", n, n))
-	w.host.move(t, "eth0", s)
-	w.host.ip(t, fmt.Sprintf("link set box%d master br0 up", n))
-	s.ip(t, fmt.Sprintf("addr add 172.31.1.%d/16 dev eth0\nlink set eth0 up\nroute add default via 172.31.0.1", n))
+	w.host.IP(t, fmt.Sprintf("link add box%d type veth peer name eth0 address 02:00:00:00:01:%02x", n, n))
+	w.host.Move(t, "eth0", s)
+	w.host.IP(t, fmt.Sprintf("link set box%d master br0 up", n))
+	s.IP(t, fmt.Sprintf("addr add 172.31.1.%d/16 dev eth0\nlink set eth0 up\nroute add default via 172.31.0.1", n))
 	w.settle(t, s)
 	return s, Target{
-		ID: fmt.Sprintf("box-%d", n), NetNS: s.path(), Host: w.host.path(),
+		ID: fmt.Sprintf("box-%d", n), NetNS: s.Path(), Host: w.host.Path(),
 		Address: netip.AddrFrom4([4]byte{172, 31, 1, byte(n)}),
 		MAC:     net.HardwareAddr{2, 0, 0, 0, 1, byte(n)},
 		Network: netip.MustParsePrefix("172.31.0.1/16"),
@@ -82,7 +84,7 @@ func (w *world) sandbox(t testing.TB) (space, Target) {
 
 // settle waits until bridge and neighbour tables have got to know the sandbox;
 // datagrams get lost before.
-func (w *world) settle(t testing.TB, s space) {
+func (w *world) settle(t testing.TB, s nettest.Space) {
 	t.Helper()
 	for _, addr := range append(everywhere(), gateway) {
 		if err := reach(s, "tcp", addr, []byte("x"), enough); err != nil {
@@ -92,14 +94,19 @@ func (w *world) settle(t testing.TB, s space) {
 }
 
 // echo serves TCP and UDP on port 7 of the address until the test ends.
-func echo(t testing.TB, s space, addr string) {
+func echo(t testing.TB, s nettest.Space, addr string) {
 	t.Helper()
-	s.do(t, func() error {
-		listener, err := net.Listen("tcp", addr+":7")
+	echoAt(t, s, addr+":7")
+}
+
+func echoAt(t testing.TB, s nettest.Space, addr string) {
+	t.Helper()
+	s.Do(t, func() error {
+		listener, err := net.Listen("tcp", addr)
 		if err != nil {
 			return err
 		}
-		packets, err := net.ListenPacket("udp", addr+":7")
+		packets, err := net.ListenPacket("udp", addr)
 		if err != nil {
 			return err
 		}
@@ -152,11 +159,15 @@ const (
 )
 
 // reach sends over the network ("tcp", "udp" or "ip4:icmp") and wants it back in time.
-func reach(s space, network, addr string, payload []byte, within time.Duration) error {
-	return s.try(func() error {
-		if network != "ip4:icmp" {
-			addr = net.JoinHostPort(addr, "7")
-		}
+func reach(s nettest.Space, network, addr string, payload []byte, within time.Duration) error {
+	if network != "ip4:icmp" {
+		addr = net.JoinHostPort(addr, "7")
+	}
+	return reachAt(s, network, addr, payload, within)
+}
+
+func reachAt(s nettest.Space, network, addr string, payload []byte, within time.Duration) error {
+	return s.Try(func() error {
 		c, err := net.DialTimeout(network, addr, within)
 		if err != nil {
 			return err
@@ -200,7 +211,7 @@ func checksum(b []byte) uint16 {
 }
 
 // expect tries TCP, UDP and ICMP to addr and wants all to pass or none.
-func expect(t testing.TB, s space, addr string, want Verdict) {
+func expect(t testing.TB, s nettest.Space, addr string, want Verdict) {
 	t.Helper()
 	within := patience
 	if want == Pass {
