@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // userinfoLimit is the longest user name or password, in bytes, that is
 // looked for in an address. It bounds what is held back of one that is still
@@ -13,8 +10,8 @@ const userinfoLimit = 256
 // address follows a text to the places where an address can hold a
 // credential. The zero value is outside of any address.
 type address struct {
-	// last are the latest bytes of the text.
-	last [6]byte
+	// last are the latest eight bytes of the text, the newest lowest.
+	last uint64
 	// user is how many bytes of a user name may still follow.
 	user int
 	// password tells that a password may follow.
@@ -27,15 +24,33 @@ func (a *address) next(b byte) {
 	if a.user--; a.user < 0 || ends(b) || b == '@' || b == ':' {
 		a.user = 0
 	}
-	copy(a.last[:], a.last[1:])
-	a.last[len(a.last)-1] = b
-	if a.follows("://") {
+	a.last = a.last<<8 | uint64(b)
+	if b == '/' && a.follows("://") {
 		a.user = userinfoLimit
 	}
 }
 
-// follows tells whether s was read last.
-func (a *address) follows(s string) bool { return bytes.HasSuffix(a.last[:], []byte(s)) }
+// idle tells that no credential can be near until the next slash.
+func (a *address) idle() bool { return a.user == 0 && !a.password }
+
+// skip moves over text without a slash, while idle.
+func (a *address) skip(text []byte) {
+	for _, b := range text[max(0, len(text)-8):] {
+		a.last = a.last<<8 | uint64(b)
+	}
+}
+
+// follows tells whether s, of at most eight bytes, was read last.
+func (a *address) follows(s string) bool {
+	last := a.last
+	for i := len(s) - 1; i >= 0; i-- {
+		if byte(last) != s[i] {
+			return false
+		}
+		last >>= 8
+	}
+	return true
+}
 
 // credential returns the length of the credential that text begins with, and
 // whether it takes more text to tell.

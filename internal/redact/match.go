@@ -7,6 +7,13 @@ import (
 	"unicode/utf8"
 )
 
+// pattern is a text to look for. One that wraps may have line ends in it, as
+// base64 has in mail and from the command of that name.
+type pattern struct {
+	text  string
+	wraps bool
+}
+
 // state is a point of a match: so much of the text read as so much of the
 // secret.
 type state struct{ text, secret int }
@@ -25,10 +32,11 @@ func beginnings(secret string) []byte {
 	return all
 }
 
-// match reads secret at the beginning of text, each byte of it as it is,
-// URL-encoded or JSON-escaped. It returns the longest reading, 0 for none,
+// match reads a pattern at the beginning of text, each byte of it as it is,
+// URL-encoded, JSON-escaped or quoted for a shell. It returns the longest reading, 0 for none,
 // and whether more text could make one that is longer.
-func match(text []byte, secret string) (length int, partial bool) {
+func match(text []byte, p pattern) (length int, partial bool) {
+	secret := p.text
 	if differs(text, secret) {
 		return 0, false
 	}
@@ -56,6 +64,10 @@ func match(text []byte, secret string) (length int, partial bool) {
 			}
 			seen[s] = true
 		}
+		if b := text[s.text]; p.wraps && s.secret > 0 && (b == '\n' || b == '\r') {
+			open = append(open, state{s.text + 1, s.secret})
+			continue
+		}
 		var cut bool
 		open, cut = step(open, s, text[s.text:], secret[s.secret:])
 		partial = partial || cut
@@ -66,7 +78,7 @@ func match(text []byte, secret string) (length int, partial bool) {
 // differs tells cheaply, for most texts, that the second byte is another.
 func differs(text []byte, secret string) bool {
 	return len(text) > 1 && text[0] == secret[0] && text[1] != secret[1] &&
-		text[0] != '%' && text[0] != '\\' && text[1] != '%' && text[1] != '\\' && text[1] != '+'
+		text[0] != '%' && text[0] != '\\' && text[1] != '%' && text[1] != '\\' && text[1] != '+' && text[1] != '\r' && text[1] != '\n'
 }
 
 // step appends the states that one unit of text leads to; cut tells that the
@@ -77,6 +89,12 @@ func step(open []state, s state, text []byte, secret string) (next []state, cut 
 		open = append(open, state{s.text + 1, s.secret + 1})
 	}
 	switch text[0] {
+	case '\'':
+		n, short := quote(text)
+		if n > 0 && want == '\'' {
+			open = append(open, state{s.text + n, s.secret + 1})
+		}
+		return open, short && want == '\''
 	case '%':
 		b, n, short := hexUnit(text, 1, 2)
 		if n > 0 && byte(b) == want {
@@ -91,6 +109,19 @@ func step(open []state, s state, text []byte, secret string) (next []state, cut 
 		return open, short
 	}
 	return open, false
+}
+
+// quote reads a quote inside a quoted word of a shell.
+func quote(text []byte) (n int, short bool) {
+	const form = `'\''`
+	got := string(text[:min(len(text), len(form))])
+	switch {
+	case got == form:
+		return len(form), false
+	case len(got) < len(form) && strings.HasPrefix(form, got):
+		return 0, true
+	}
+	return 0, false
 }
 
 // hexUnit reads digits hexadecimal digits at from. n is where the unit ends,

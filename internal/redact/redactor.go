@@ -20,8 +20,31 @@ type Redactor struct {
 	index atomic.Pointer[index]
 }
 
-// index finds the patterns that a byte can begin.
-type index [256][]string
+// index finds the patterns that a text can begin with.
+type index struct {
+	// first lists those that a byte can begin.
+	first [256][]pattern
+	// pairs has a bit for each two bytes that can begin one. It saves most
+	// texts most of the work.
+	pairs [256][4]uint64
+}
+
+// begins tells whether a pattern can begin with these two bytes.
+func (x *index) begins(a, b byte) bool { return x.pairs[a][b>>6]&(1<<(b&63)) != 0 }
+
+// put makes the index know a pattern.
+func (x *index) put(p pattern) {
+	for _, a := range beginnings(p.text) {
+		x.first[a] = append(slices.Clone(x.first[a]), p)
+		if a != p.text[0] || a == '%' || a == '\\' || len(p.text) == 1 { // an escape, which goes on in many ways
+			x.pairs[a] = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+			continue
+		}
+		for _, b := range append(beginnings(p.text[1:]), '\r', '\n') {
+			x.pairs[a][b>>6] |= 1 << (b & 63)
+		}
+	}
+}
 
 // New returns a Redactor of these secrets.
 func New(secrets ...string) *Redactor {
@@ -65,10 +88,9 @@ func (r *Redactor) add(secret string) {
 	if old := r.index.Load(); old != nil {
 		*next = *old
 	}
-	for _, p := range append(base64Forms(secret), secret) {
-		for _, b := range beginnings(p) {
-			next[b] = append(slices.Clone(next[b]), p)
-		}
+	next.put(pattern{text: secret})
+	for _, form := range base64Forms(secret) {
+		next.put(pattern{text: form, wraps: true})
 	}
 	r.index.Store(next)
 }
