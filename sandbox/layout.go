@@ -39,6 +39,12 @@ func (l Layout) Workspace(id string) string { return path.Join(l.Workspaces(), i
 // State is hermesbox's own directory among the homes; no sandbox mounts it.
 func (l Layout) State() string { return path.Join(l.Homes(), ".hermesbox") }
 
+// Default is the directory of the default home.
+func (l Layout) Default() string { return l.Home(DefaultHome) }
+
+// Stage holds what is being made; what lies there without a lock is left over.
+func (l Layout) Stage() string { return path.Join(l.State(), "stage") }
+
 // Lock is the file that is locked while homes are made.
 func (l Layout) Lock() string { return path.Join(l.State(), "lock") }
 

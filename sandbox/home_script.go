@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hermesbox/hermesbox/internal/node"
+)
+
+// scriptFiles run on nodes: home.sh has what the others share.
+//
+//go:embed home.sh look.sh prepare.sh adopt.sh default.sh homes.sh
+var scriptFiles embed.FS
+
+// lockFunc defines lock FILE.
+const lockFunc = `
+lock() {
+	[ ! -L "$1" ] || refuse_path "$1" 'it is a link'
+	exec 9>>"$1" && flock -w 600 9 || refuse locked "$1"
+}
+`
+
+// nodeScript is one of scriptFiles and what it is given.
+type nodeScript struct {
+	name  string
+	args  []string
+	place Place // what errors are about
+	stdin io.Reader
+}
+
+// refused is the exit code of a script that has given its reason as an answer.
+const refused = 3
+
+// answerLimit is the longest answer that is read.
+const answerLimit = 32 << 20
+
+func (s nodeScript) text() (string, error) {
+	shared, err := scriptFiles.ReadFile("home.sh")
+	if err != nil {
+		return "", err
+	}
+	own, err := scriptFiles.ReadFile(s.name)
+	return lockFunc + string(shared) + string(own), err
+}
+
+// ask runs a script and hands on its answers.
+func ask(ctx context.Context, n node.Node, s nodeScript, take func(answer) error) error {
+	out := &limited{left: answerLimit}
+	if err := s.run(ctx, n, out); err != nil {
+		return err
+	}
+	return s.read(n.Name(), out.Bytes(), take)
+}
+
+// run runs a script whose answers go to out. A script that refuses is no error
+// here: it says so among its answers.
+func (s nodeScript) run(ctx context.Context, n node.Node, out io.Writer) error {
+	text, err := s.text()
+	if err != nil {
+		return err
+	}
+	said := &limited{left: 64 << 10}
+	code, err := n.Run(ctx, node.Script{Text: text, Args: s.args, Stdin: s.stdin, Stdout: out, Stderr: said})
+	switch {
+	case err != nil:
+		return err
+	case code != 0 && code != refused:
+		return fmt.Errorf("exit code %d: %s", code, firstLine(said.String()))
+	}
+	return nil
+}
+
+// read hands on the answers of a script, or says why it refused.
+func (s nodeScript) read(node string, out []byte, take func(answer) error) error {
+	all, err := parseAnswers(out)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 && all[len(all)-1].key == "refused" {
+		return s.refusal(node, all)
+	}
+	for _, a := range all {
+		if err := take(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limited keeps what it is given, up to a limit, and then fails.
+type limited struct {
+	bytes.Buffer
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if len(p) > l.left {
+		return 0, errors.New("the node's answer is too long")
+	}
+	l.left -= len(p)
+	return l.Buffer.Write(p)
+}
