@@ -1,0 +1,246 @@
+package sshdial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// agentSource is where keys of the agent come from.
+const agentSource = "agent"
+
+// auth offers the user's keys to one server, one after the other within the
+// publickey method.
+type auth struct {
+	set   *settings
+	ask   func(prompt string) ([]byte, error)
+	guard *guard // its clock stops while someone is asked
+
+	agent   net.Conn
+	keys    []offer // still to be offered
+	failure AuthError
+}
+
+// offer is a key that can be offered.
+type offer struct {
+	key    Key
+	signer ssh.Signer
+}
+
+// newAuth finds the keys. The agent is held until close.
+func (d *Dialer) newAuth(ctx context.Context, s *settings, g *guard) *auth {
+	a := &auth{set: s, ask: d.AskPassphrase, guard: g}
+	if s.batch {
+		a.ask = nil
+	}
+	a.failure = AuthError{User: s.user, Host: s.host, Port: s.port}
+	a.order(a.files(), a.agentKeys(ctx))
+	return a
+}
+
+func (a *auth) close() {
+	if a.agent != nil {
+		_ = a.agent.Close() // only read from
+	}
+}
+
+func (a *auth) askUnhurried(prompt string) ([]byte, error) {
+	a.guard.pause()
+	defer a.guard.resume()
+	return a.ask(prompt)
+}
+
+func (a *auth) skip(key Key, reason string) {
+	key.Reason = reason
+	a.failure.Skipped = append(a.failure.Skipped, key)
+}
+
+// files are the keys and certificates of files. Certificates that are not
+// configured lie beside their keys.
+func (a *auth) files() []identity {
+	var ids []identity
+	for _, path := range a.set.identities {
+		id := a.readIdentity(path)
+		if id.missing() {
+			if a.set.explicit {
+				a.skip(Key{From: path}, "no such file")
+			}
+			continue
+		}
+		ids = append(ids, id)
+		if len(a.set.certificates) > 0 {
+			continue
+		}
+		for _, name := range []string{path + "-cert.pub", strings.TrimSuffix(path, ".pub") + "-cert.pub"} {
+			if cert, ok := readPublic(name).(*ssh.Certificate); ok && !hasKey(ids, cert) {
+				ids = append(ids, certified(name, cert, ids))
+			}
+		}
+	}
+	for _, path := range a.set.certificates {
+		cert, ok := readPublic(path).(*ssh.Certificate)
+		if !ok {
+			a.skip(Key{From: path}, "it is not a certificate that can be read")
+			continue
+		}
+		ids = append(ids, certified(path, cert, ids))
+	}
+	return ids
+}
+
+func hasKey(ids []identity, key ssh.PublicKey) bool {
+	return slices.ContainsFunc(ids, func(id identity) bool { return id.public != nil && equal(id.public, key) })
+}
+
+// certified joins a certificate with the private key it is for.
+func certified(path string, cert *ssh.Certificate, ids []identity) identity {
+	id := identity{path: path, public: cert, reason: "its private key is in no file"}
+	for _, other := range ids {
+		if other.public == nil || !equal(other.public, cert.Key) {
+			continue
+		}
+		if other.signer == nil {
+			id.reason = other.reason
+			continue
+		}
+		signer, err := ssh.NewCertSigner(cert, other.signer)
+		if err != nil {
+			id.reason = err.Error()
+			continue
+		}
+		id.signer = signer
+	}
+	return id
+}
+
+// order puts the keys in OpenSSH's order: those of the agent that are
+// configured, the agent's others unless IdentitiesOnly, then files.
+func (a *auth) order(files []identity, held []ssh.Signer) {
+	var others []offer
+	for _, signer := range held {
+		key := keyOf(agentSource, signer.PublicKey())
+		i := slices.IndexFunc(files, func(id identity) bool { return id.public != nil && equal(id.public, signer.PublicKey()) })
+		switch {
+		case i >= 0:
+			files = slices.Delete(files, i, i+1)
+			a.keys = append(a.keys, offer{key, signer})
+		case a.set.identitiesOnly:
+			a.skip(key, "IdentitiesOnly")
+		default:
+			others = append(others, offer{key, signer})
+		}
+	}
+	a.keys = append(a.keys, others...)
+	for _, id := range files {
+		if id.signer == nil {
+			a.skip(keyOf(id.path, id.public), id.reason)
+			continue
+		}
+		a.keys = append(a.keys, offer{keyOf(id.path, id.public), id.signer})
+	}
+}
+
+func keyOf(from string, public ssh.PublicKey) Key {
+	k := Key{From: from}
+	if public != nil {
+		k.Type, k.Fingerprint = typeName(public), ssh.FingerprintSHA256(public)
+	}
+	return k
+}
+
+// agentKeys are those the agent holds; one that does not answer holds none.
+func (a *auth) agentKeys(ctx context.Context) []ssh.Signer {
+	if a.set.agent == "" {
+		return nil
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", a.set.agent)
+	if err != nil {
+		a.skip(Key{From: agentSource}, "it does not answer: "+plainCause(err).Error())
+		return nil
+	}
+	a.agent = conn
+	a.guard.watch(conn)
+	signers, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		a.skip(Key{From: agentSource}, "it does not answer: "+strings.TrimPrefix(err.Error(), "agent: "))
+		return nil
+	}
+	return signers
+}
+
+// next is an ssh.ClientAuthCallback: it offers one key more, or ends with an
+// *AuthError.
+func (a *auth) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+	a.failure.Methods = c.AllowedMethods
+	a.failure.Partial = len(c.PartialSuccessMethods) > 0
+	if len(a.keys) == 0 || !slices.Contains(c.AllowedMethods, "publickey") {
+		return nil, &a.failure
+	}
+	o := a.keys[0]
+	a.keys = a.keys[1:]
+	a.failure.Offered = append(a.failure.Offered, o.key)
+	place := len(a.failure.Offered) - 1
+	noted := &notedSigner{o.signer, func(reason string) { a.failure.Offered[place].Reason = reason }}
+	return ssh.PublicKeys(noted.algorithms()), nil
+}
+
+// refused makes an AuthError of a server that hung up while keys were offered.
+func (a *auth) refused(err error) error {
+	var refusal *AuthError
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	if strings.Contains(err.Error(), "Too many authentication failures") {
+		a.failure.TooMany = true
+		for _, o := range a.keys {
+			a.skip(o.key, "the server hung up before")
+		}
+		return &a.failure
+	}
+	return nil
+}
+
+// notedSigner keeps why a key did not sign.
+type notedSigner struct {
+	ssh.Signer
+	note func(reason string)
+}
+
+// algorithms gives the signer with the algorithms that it has.
+func (n *notedSigner) algorithms() ssh.Signer {
+	if multi, ok := n.Signer.(ssh.MultiAlgorithmSigner); ok {
+		return &notedMulti{n, multi}
+	}
+	return n
+}
+
+// SignWithAlgorithm signs, or notes why not.
+func (n *notedSigner) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	var signature *ssh.Signature
+	var err error
+	if with, ok := n.Signer.(ssh.AlgorithmSigner); ok {
+		signature, err = with.SignWithAlgorithm(rand, data, algorithm)
+	} else {
+		signature, err = n.Sign(rand, data)
+	}
+	if err != nil {
+		n.note(fmt.Sprintf("it did not sign: %v", err))
+	}
+	return signature, err
+}
+
+type notedMulti struct {
+	*notedSigner
+	multi ssh.MultiAlgorithmSigner
+}
+
+// Algorithms are those of the signer.
+func (n *notedMulti) Algorithms() []string { return n.multi.Algorithms() }

@@ -1,0 +1,143 @@
+package sshdial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Conn is one connection. Commands on it run side by side, as many as the
+// server allows (MaxSessions); the others wait their turn.
+type Conn struct {
+	// clients are the jump hosts and, last, the server.
+	clients []*ssh.Client
+	alive   sync.WaitGroup
+	stop    chan struct{}
+	once    sync.Once
+
+	mu     sync.Mutex
+	open   int
+	closed chan struct{} // replaced and closed whenever a session ends
+}
+
+func (c *Conn) last() *ssh.Client {
+	if len(c.clients) == 0 {
+		return nil
+	}
+	return c.clients[len(c.clients)-1]
+}
+
+func (c *Conn) start(s *settings) {
+	c.stop = make(chan struct{})
+	c.closed = make(chan struct{})
+	if s.aliveInterval > 0 && s.aliveCount > 0 {
+		c.alive.Go(func() { c.keepAlive(s.aliveInterval, s.aliveCount) })
+	}
+}
+
+// Close ends the connection and what runs on it; commands that were started
+// may go on. Closing twice does nothing.
+func (c *Conn) Close() error {
+	var first error
+	c.once.Do(func() {
+		if c.stop != nil {
+			close(c.stop)
+		}
+		for i := len(c.clients) - 1; i >= 0; i-- {
+			// A connection that is gone already is closed as well.
+			if err := c.clients[i].Close(); err != nil && first == nil && !isGone(err) {
+				first = fmt.Errorf("closing the connection: %w", err)
+			}
+		}
+		c.alive.Wait()
+	})
+	return first
+}
+
+// keepAlive asks the server now and then whether it is there, and hangs up
+// where no answer came for count intervals.
+func (c *Conn) keepAlive(interval time.Duration, count int) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-ticker.C:
+		}
+		lost := time.AfterFunc(interval*time.Duration(count), func() { c.hangUp() })
+		// Any answer will do: OpenSSH refuses the request, which is one.
+		_, _, err := c.last().SendRequest("keepalive@openssh.com", true, nil)
+		lost.Stop()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// hangUp closes the wires without waiting for anyone.
+func (c *Conn) hangUp() {
+	for _, client := range c.clients {
+		_ = client.Close() // what waits for the connection says that it is lost
+	}
+}
+
+// session opens a session, or waits for one of this connection to end where
+// the server allows no more.
+func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
+	for tries := 0; ; tries++ {
+		c.mu.Lock()
+		open, closed := c.open, c.closed
+		c.mu.Unlock()
+		session, err := c.last().NewSession()
+		var refused *ssh.OpenChannelError
+		switch {
+		case err == nil:
+			c.mu.Lock()
+			c.open++
+			c.mu.Unlock()
+			return session, nil
+		case !errors.As(err, &refused):
+			return nil, err
+		case open == 0 && tries >= maxTries:
+			return nil, err
+		}
+		if err := waitTurn(ctx, open, closed); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// A server counts a session for a moment after its end, so the first refusal
+// is not the last word.
+const (
+	maxTries  = 20
+	turnPause = 50 * time.Millisecond
+)
+
+func waitTurn(ctx context.Context, open int, closed <-chan struct{}) error {
+	var pause <-chan time.Time
+	if open == 0 {
+		pause = time.After(turnPause)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-closed:
+	case <-pause:
+	}
+	return nil
+}
+
+// ended lets a command that waits have its turn.
+func (c *Conn) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	close(c.closed)
+	c.closed = make(chan struct{})
+}

@@ -1,0 +1,143 @@
+package sshdial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	defaultTimeout   = 15 * time.Second
+	defaultKeepAlive = 15 * time.Second
+)
+
+// errLoop is a chain of jump hosts without an end.
+var errLoop = errors.New("the jump hosts lead back to themselves")
+
+// Dialer is what connections have in common. Its zero value has no home
+// directory but the system's, and no agent. It can be used by several
+// goroutines; AskPassphrase is then called by several.
+type Dialer struct {
+	// Getenv gives HOME, SSH_AUTH_SOCK and the variables that ssh_config names;
+	// nil is an empty environment.
+	Getenv func(string) string
+	// ConfigFile is read in place of ~/.ssh/config and /etc/ssh/ssh_config.
+	ConfigFile string
+	// AskPassphrase asks on a terminal; nil is no terminal: encrypted keys are
+	// then not offered.
+	AskPassphrase func(prompt string) ([]byte, error)
+	// Timeout is for connecting to one server and authenticating there, without
+	// the time that someone is asked; 15 s by default. ConnectTimeout goes before it.
+	Timeout time.Duration
+	// KeepAlive is how often a silent server is asked whether it lives; after
+	// three unanswered the connection is lost. 15 s by default.
+	// ServerAliveInterval and ServerAliveCountMax go before it.
+	KeepAlive time.Duration
+}
+
+// Dial connects to a target, through its jump hosts, and authenticates. The
+// context ends the dialling, not the connection, which the caller closes.
+// Errors are *TargetError, *ConfigError, *UnreachableError, *HostKeyError and
+// *AuthError; one of a jump host names it.
+func (d *Dialer) Dial(ctx context.Context, target string) (*Conn, error) {
+	t, err := ParseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	route, err := d.route(t)
+	if err != nil {
+		return nil, err
+	}
+	conn := &Conn{}
+	for i, h := range route {
+		client, err := d.connect(ctx, h.set, conn.last())
+		if err != nil {
+			_ = conn.Close() // the error before it tells more
+			if i < len(route)-1 {
+				return nil, fmt.Errorf("connecting to %s through jump host %s: %w", t.Host, h.target, err)
+			}
+			return nil, fmt.Errorf("connecting to %s: %w", target, err)
+		}
+		conn.clients = append(conn.clients, client)
+	}
+	conn.start(route[len(route)-1].set)
+	return conn, nil
+}
+
+// connect makes one connection of a chain; via is nil for the first.
+func (d *Dialer) connect(ctx context.Context, s *settings, via *ssh.Client) (*ssh.Client, error) {
+	keys, err := loadHostKeys(s)
+	if err != nil {
+		return nil, err
+	}
+	guard := newGuard(ctx, s.timeout)
+	wire, err := s.dial(guard.ctx, via)
+	if err != nil {
+		if cause := guard.done(); cause != nil {
+			return nil, s.failed(ctx, cause)
+		}
+		return nil, unreachable(s.host, s.port, err)
+	}
+	guard.watch(wire)
+	auth := d.newAuth(guard.ctx, s, guard)
+	defer auth.close()
+	client, err := handshake(wire, s, keys, auth)
+	cause := guard.done()
+	if err == nil && cause == nil {
+		return client, nil
+	}
+	_ = wire.Close() // nothing was written that counts
+	return nil, s.explain(ctx, cause, err, auth)
+}
+
+// dial opens the wire, by itself or from the jump host.
+func (s *settings) dial(ctx context.Context, via *ssh.Client) (net.Conn, error) {
+	addr := net.JoinHostPort(s.host, strconv.Itoa(s.port))
+	if via != nil {
+		return via.DialContext(ctx, "tcp", addr)
+	}
+	dialer := net.Dialer{KeepAlive: defaultKeepAlive}
+	if s.bind.IsValid() {
+		dialer.LocalAddr = &net.TCPAddr{IP: s.bind.AsSlice(), Zone: s.bind.Zone()}
+	}
+	return dialer.DialContext(ctx, s.network, addr)
+}
+
+func handshake(wire net.Conn, s *settings, keys *hostKeys, a *auth) (*ssh.Client, error) {
+	config := &ssh.ClientConfig{
+		User: s.user, HostKeyCallback: keys.check, HostKeyAlgorithms: keys.algorithms(), AuthCallback: a.next,
+	}
+	conn, channels, requests, err := ssh.NewClientConn(wire, s.name(), config)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.NewClient(conn, channels, requests), nil
+}
+
+// explain finds what ended a handshake.
+func (s *settings) explain(ctx context.Context, cause, err error, a *auth) error {
+	var hostKey *HostKeyError
+	switch {
+	case cause != nil:
+		return s.failed(ctx, cause)
+	case errors.As(err, &hostKey):
+		return hostKey
+	}
+	if refusal := a.refused(err); refusal != nil {
+		return refusal
+	}
+	return unreachable(s.host, s.port, err)
+}
+
+// failed is the end of ctx, or of the time.
+func (s *settings) failed(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return unreachable(s.host, s.port, cause)
+}

@@ -1,0 +1,59 @@
+package sshdial
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A HostKeyKind is what is wrong with a server's key.
+type HostKeyKind string
+
+// The kinds of a HostKeyError.
+const (
+	Unknown HostKeyKind = "unknown" // no file has a key of this type for the host
+	Changed HostKeyKind = "changed" // a file has another key of this type for the host
+	Revoked HostKeyKind = "revoked" // a file says that the key is not to be trusted
+)
+
+// HostKeyError is a server whose key known_hosts does not vouch for.
+type HostKeyError struct {
+	// Host and Port are where the connection went; Name is what was looked up
+	// in known_hosts: host, [host]:port or HostKeyAlias.
+	Host, Name string
+	Port       int
+	Kind       HostKeyKind
+	// KeyType is as OpenSSH prints it (ED25519, ECDSA, RSA), Fingerprint
+	// SHA256:….
+	KeyType, Fingerprint string
+	// Files are those that were looked through, in order.
+	Files []string
+	// File and Line are the entry that contradicts the key; empty where none does.
+	File string
+	Line int
+	// Cert is why a certificate of the host was not taken; empty without one.
+	Cert string
+	// Lax is where ssh_config would have OpenSSH take the key all the same
+	// (StrictHostKeyChecking no or accept-new), as file:line.
+	Lax string
+}
+
+// Error says what OpenSSH says with StrictHostKeyChecking yes.
+func (e *HostKeyError) Error() string {
+	var b strings.Builder
+	b.WriteString("host key verification failed: ")
+	switch e.Kind {
+	case Changed:
+		fmt.Fprintf(&b, "the %s host key of %s has changed: it is %s, and %s:%d has another", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line)
+	case Revoked:
+		fmt.Fprintf(&b, "the %s host key of %s (%s) is marked as revoked in %s:%d", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line)
+	default:
+		fmt.Fprintf(&b, "no %s host key is known for %s (it is %s) in %s", e.KeyType, e.Name, e.Fingerprint, strings.Join(e.Files, ", "))
+	}
+	if e.Cert != "" {
+		b.WriteString("; its certificate was not taken: " + e.Cert)
+	}
+	if e.Lax != "" {
+		b.WriteString("; StrictHostKeyChecking at " + e.Lax + " is not followed, host keys are always checked")
+	}
+	return b.String()
+}

@@ -1,0 +1,278 @@
+package sshdial
+
+import (
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are how to connect to one host, of ssh_config and the target.
+type settings struct {
+	alias, host, user string
+	port              int
+	jump              string // "" is none
+	keyAlias          string
+
+	identities, certificates []string
+	// explicit: identities were configured, so a missing one is told of.
+	explicit, identitiesOnly, batch bool
+	agent                           string // socket; "" is none
+
+	knownHosts []string
+	lax        string // where StrictHostKeyChecking is less than strict
+
+	network       string // tcp, tcp4, tcp6
+	bind          netip.Addr
+	timeout       time.Duration
+	aliveInterval time.Duration
+	aliveCount    int
+}
+
+// name is what known_hosts calls the host.
+func (s *settings) name() string {
+	host := strings.ToLower(s.host)
+	switch {
+	case s.keyAlias != "":
+		return strings.ToLower(s.keyAlias)
+	case s.port != 22:
+		return "[" + host + "]:" + strconv.Itoa(s.port)
+	}
+	return host
+}
+
+// set gives the options of a directive.
+type set map[string][]option
+
+func (s set) first(name string) (option, bool) {
+	if all := s[name]; len(all) > 0 {
+		return all[0], true
+	}
+	return option{}, false
+}
+
+func (s set) value(name string) string {
+	o, ok := s.first(name)
+	if !ok {
+		return ""
+	}
+	return o.args[0]
+}
+
+func (s set) flag(name string) bool {
+	v := strings.ToLower(s.value(name))
+	return v == "yes" || v == "true"
+}
+
+// settle makes settings of what was read for a target.
+func (d *Dialer) settle(t Target, opts set, me local) (*settings, error) {
+	if err := opts.refuse(); err != nil {
+		return nil, err
+	}
+	s := &settings{
+		alias: t.Host, port: t.Port, user: t.User, batch: opts.flag("batchmode"), identitiesOnly: opts.flag("identitiesonly"),
+		keyAlias: opts.value("hostkeyalias"), network: network(opts), jump: opts.value("proxyjump"),
+	}
+	if strings.EqualFold(s.jump, "none") {
+		s.jump = ""
+	}
+	if s.port == 0 {
+		s.port = 22
+		if v := opts.value("port"); v != "" {
+			s.port, _ = parsePort(v) // checked when it was read
+		}
+	}
+	if s.user == "" {
+		s.user = opts.value("user")
+	}
+	if s.user == "" {
+		s.user = me.user
+	}
+	d.settleTimes(s, opts)
+	for _, step := range []func(*settings, set, local) error{settleHost, settleBind, settleKeys, settleAgent, settleKnownHosts} {
+		if err := step(s, opts, me); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// refuse finds the first directive that applies and is not followed.
+func (s set) refuse() error {
+	var found []option
+	for name, opts := range s {
+		if d, _ := lookUp(name); d.changes(opts[0].args) {
+			found = append(found, opts[0])
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(found, func(a, b option) int {
+		if c := strings.Compare(a.file, b.file); c != 0 {
+			return c
+		}
+		return a.line - b.line
+	})
+	return first.unsupported()
+}
+
+func network(opts set) string {
+	switch strings.ToLower(opts.value("addressfamily")) {
+	case "inet":
+		return "tcp4"
+	case "inet6":
+		return "tcp6"
+	}
+	return "tcp"
+}
+
+func (d *Dialer) settleTimes(s *settings, opts set) {
+	s.timeout = orDefault(d.Timeout, defaultTimeout)
+	if v := opts.value("connecttimeout"); v != "" {
+		if seconds, _ := parseSeconds(v); seconds > 0 {
+			s.timeout = seconds
+		}
+	}
+	s.aliveInterval, s.aliveCount = orDefault(d.KeepAlive, defaultKeepAlive), 3
+	if v := opts.value("serveraliveinterval"); v != "" {
+		s.aliveInterval, _ = parseSeconds(v)
+	}
+	if v := opts.value("serveralivecountmax"); v != "" {
+		s.aliveCount, _ = strconv.Atoi(v)
+	}
+}
+
+func orDefault(d, standard time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return standard
+}
+
+func settleHost(s *settings, opts set, _ local) error {
+	s.host = s.alias
+	o, ok := opts.first("hostname")
+	if !ok {
+		return nil
+	}
+	host, err := expandTokens(o.args[0], map[byte]string{'h': s.alias})
+	if err != nil {
+		return o.fault(err.Error())
+	}
+	if reason := (Target{Host: host}).fault(); reason != "" {
+		return o.fault(reason)
+	}
+	s.host = host
+	return nil
+}
+
+func settleBind(s *settings, opts set, _ local) error {
+	o, ok := opts.first("bindaddress")
+	if !ok {
+		return nil
+	}
+	addr, err := netip.ParseAddr(o.args[0])
+	if err != nil {
+		return o.fault("only an IP address is taken")
+	}
+	s.bind = addr
+	return nil
+}
+
+func settleKeys(s *settings, opts set, me local) error {
+	var err error
+	files := opts["identityfile"]
+	s.explicit = len(files) > 0
+	if s.identities, err = s.paths(files, me); err != nil {
+		return err
+	}
+	switch {
+	case !s.explicit:
+		for _, name := range []string{"id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"} {
+			s.identities = append(s.identities, filepath.Join(me.home, ".ssh", name))
+		}
+	case len(files) == 1 && strings.EqualFold(files[0].args[0], "none"):
+		s.identities = nil
+	}
+	s.certificates, err = s.paths(opts["certificatefile"], me)
+	return err
+}
+
+// settleAgent follows IdentityAgent: none, SSH_AUTH_SOCK, $NAME or a path.
+func settleAgent(s *settings, opts set, me local) error {
+	s.agent = me.getenv("SSH_AUTH_SOCK")
+	o, ok := opts.first("identityagent")
+	if !ok {
+		return nil
+	}
+	v := o.args[0]
+	name, isVariable := strings.CutPrefix(v, "$")
+	switch {
+	case v == "none":
+		s.agent = ""
+	case v == "SSH_AUTH_SOCK":
+	case isVariable && !strings.HasPrefix(name, "{"):
+		s.agent = me.getenv(name)
+	default:
+		path, err := s.path(v, me)
+		if err != nil {
+			return o.fault(err.Error())
+		}
+		s.agent = path
+	}
+	return nil
+}
+
+func settleKnownHosts(s *settings, opts set, me local) error {
+	user := []string{filepath.Join(me.home, ".ssh/known_hosts"), filepath.Join(me.home, ".ssh/known_hosts2")}
+	system := []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
+	user, err := s.knownHostsFiles(opts, "userknownhostsfile", user, me)
+	if err != nil {
+		return err
+	}
+	system, err = s.knownHostsFiles(opts, "globalknownhostsfile", system, me)
+	if err != nil {
+		return err
+	}
+	s.knownHosts = slices.Concat(user, system)
+	if o, ok := opts.first("stricthostkeychecking"); ok && !slices.Contains([]string{"yes", "true", "ask"}, strings.ToLower(o.args[0])) {
+		s.lax = o.file + ":" + strconv.Itoa(o.line)
+	}
+	return nil
+}
+
+func (s *settings) knownHostsFiles(opts set, name string, standard []string, me local) ([]string, error) {
+	o, ok := opts.first(name)
+	if !ok {
+		return standard, nil
+	}
+	if len(o.args) == 1 && strings.EqualFold(o.args[0], "none") {
+		return nil, nil
+	}
+	var paths []string
+	for _, arg := range o.args {
+		path, err := s.path(arg, me)
+		if err != nil {
+			return nil, o.fault(err.Error())
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func (s *settings) paths(opts []option, me local) ([]string, error) {
+	var paths []string
+	for _, o := range opts {
+		path, err := s.path(o.args[0], me)
+		if err != nil {
+			return nil, o.fault(err.Error())
+		}
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
