@@ -36,6 +36,7 @@ func newRoot(app *app) *cobra.Command {
 		newBuild(app),
 		newImage(app),
 		newTemplate(app),
+		newSandbox(app),
 		newLocal(app),
 		newDoctor(app),
 		newConfig(app),
@@ -98,6 +99,10 @@ func maxArgs(n int) cobra.PositionalArgs {
 // oneArg wants one argument, named what.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
+			return usagef("%s wants %s, got an empty argument", cmd.CommandPath(), what).
+				withHint("see %s --help", cmd.CommandPath())
+		}
 		if len(args) == 1 {
 			return nil
 		}

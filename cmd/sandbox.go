@@ -3,20 +3,19 @@ package cmd
 import (
 	"context"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hermesbox/hermesbox/internal/config"
-	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
 func newSandbox(app *app) *cobra.Command {
-	group := newGroup("sandbox", "Make sandboxes of Hermes Studio, and look after them")
+	group := newGroup("sandbox", "Make sandboxes of Hermes Studio, and look after them",
+		newSandboxCreate(app), newSandboxLs(app), newSandboxShow(app), newSandboxURL(app),
+		newSandboxPause(app), newSandboxResume(app), newSandboxStop(app), newSandboxRebuild(app))
 	group.Long = "A sandbox has a home and a workspace of its own, which are directories on a node and outlive it. " +
 		"A SANDBOX argument is a name or a sandbox id."
 	return group
@@ -25,6 +24,7 @@ func newSandbox(app *app) *cobra.Command {
 // sandboxes is what commands about sandboxes work with.
 type sandboxes struct {
 	app    *app
+	cfg    config.Config
 	link   *connected
 	client *sandbox.Client
 }
@@ -60,7 +60,7 @@ func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start
 		Cube: link.Client, Layout: sandbox.Layout{Root: cfg.SharedRoot}, Route: route, Version: cfg.Cube.Version,
 		Progress: a.sayStep, Note: a.note, Warn: a.warn, Secret: a.secrets.Add,
 	}
-	return &sandboxes{a, link, client}, nil
+	return &sandboxes{a, cfg, link, client}, nil
 }
 
 // routeOf is how the ports of sandboxes are reached.
@@ -91,19 +91,3 @@ func routeOf(cfg config.Cube, link *connected) (sandbox.Route, error) {
 
 // sayStep tells how far a create is.
 func (a *app) sayStep(s sandbox.Step) { a.note("%s", s) }
-
-// sandboxFailed gives an error of a sandbox its exit code and the next step.
-func sandboxFailed(err error) error {
-	var f *failure
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &f):
-		return err
-	case errors.Is(err, sandbox.ErrSpec):
-		return &failure{err: err, code: exitUsage, hint: "correct the flag or the key in hermesbox.yaml; nothing was sent"}
-	case errors.Is(err, cube.ErrNotFound):
-		return &failure{err: fmt.Errorf("%w", err), code: exitFailed, hint: "hermesbox sandbox ls lists what there is"}
-	}
-	return cubeFailed(err)
-}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/sandbox"
@@ -52,7 +51,7 @@ func (t *target) reach(port int) envd.Target { return t.client.Route.Target(port
 // webUI is the address of its Web UI without the token, and the token, which
 // then is masked wherever it would be printed.
 func (t *target) webUI(ctx context.Context) (address, token string, err error) {
-	token, err = t.client.Token(ctx, t.service)
+	token, err = t.client.Token(ctx, t.Sandbox, t.service)
 	if err != nil {
 		return "", "", sandboxFailed(err)
 	}
@@ -64,14 +63,20 @@ func (t *target) close() {
 	t.sandboxes.close()
 }
 
-// find is Find with the words for the user.
+// find is the sandbox of a name or id, asked of Cube now.
 func (s *sandboxes) find(ctx context.Context, nameOrID string) (sandbox.Sandbox, error) {
-	found, err := s.client.Find(ctx, nameOrID)
-	if errors.Is(err, sandbox.ErrUnknown) {
-		return found, &failure{err: err, code: exitFailed, hint: s.app.again() + " sandbox ls lists what there is"}
-	}
+	all, err := s.client.List(ctx)
 	if err != nil {
-		return found, sandboxFailed(err)
+		return sandbox.Sandbox{}, sandboxFailed(err)
+	}
+	return s.pick(all, nameOrID)
+}
+
+// pick is find among those listed.
+func (s *sandboxes) pick(all []sandbox.Sandbox, nameOrID string) (sandbox.Sandbox, error) {
+	found, err := sandbox.Pick(all, nameOrID)
+	if err != nil {
+		return found, &failure{err: err, code: exitFailed, hint: s.app.again() + " sandbox ls lists what there is"}
 	}
 	return found, nil
 }

@@ -45,16 +45,23 @@ type Client struct {
 	Secret func(value string)
 }
 
-// Latest is how the templates of a name stand.
+// Latest is how the templates of the cluster stand.
 type Latest struct {
-	// ID is the newest READY one; empty where there is none.
+	// ID is the newest READY template of the configured name; empty where there
+	// is none.
 	ID string
-	// Previous are the others of that name.
+	// Previous are the READY templates of that name before it.
 	Previous map[string]bool
+	// Known are all templates; nil where Cube does not tell.
+	Known map[string]bool
 }
 
-// outdated tells whether a sandbox of the template should be rebuilt.
-func (l Latest) outdated(template string) bool { return l.ID != "" && l.Previous[template] }
+// outdated tells whether a rebuild would bring a newer template. A template
+// that is gone counts for sandboxes that hermesbox made.
+func (l Latest) outdated(s Sandbox) bool {
+	gone := l.Known != nil && !l.Known[s.Template] && !s.lost()
+	return l.ID != "" && s.Template != l.ID && (l.Previous[s.Template] || gone)
+}
 
 func (c *Client) note(format string, args ...any) {
 	if c.Note != nil {

@@ -28,10 +28,11 @@ func (c *Client) Find(ctx context.Context, nameOrID string) (Sandbox, error) {
 	if err != nil {
 		return Sandbox{}, err
 	}
-	return find(all, nameOrID)
+	return Pick(all, nameOrID)
 }
 
-func find(all []Sandbox, nameOrID string) (Sandbox, error) {
+// Pick is Find among those listed.
+func Pick(all []Sandbox, nameOrID string) (Sandbox, error) {
 	for _, is := range []func(Sandbox) bool{
 		func(s Sandbox) bool { return s.ID == nameOrID },
 		func(s Sandbox) bool { return s.Name == nameOrID && !s.Superseded },
@@ -60,7 +61,7 @@ func (c *Client) listed(ctx context.Context) ([]Sandbox, error) {
 func (c *Client) judge(all []Sandbox) {
 	supersede(all)
 	for i, s := range all {
-		all[i].Outdated = c.Latest.outdated(s.Template)
+		all[i].Outdated = c.Latest.outdated(s)
 	}
 	order(all)
 }
@@ -73,4 +74,16 @@ func (c *Client) Refresh(ctx context.Context, s Sandbox) (Sandbox, error) {
 	}
 	s.State, s.Domain = got.State, got.Domain
 	return s, nil
+}
+
+// Show is a sandbox with all that is known of it: what Cube says now, and the
+// record on its node.
+func (c *Client) Show(ctx context.Context, s Sandbox) (Sandbox, error) {
+	s, err := c.Refresh(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	one := []Sandbox{s}
+	c.fill(one, c.records(ctx))
+	return one[0], nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/hermesbox/hermesbox/internal/config"
@@ -76,34 +77,65 @@ func (c *Client) fill(all []Sandbox, records map[string]Record) {
 // warning: what Cube says stands.
 func (c *Client) records(ctx context.Context) map[string]Record {
 	var mu sync.Mutex
-	var wait sync.WaitGroup
 	out := map[string]Record{}
-	for _, n := range c.Nodes {
-		wait.Go(func() {
-			found, err := c.readRecords(ctx, n)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				c.warn("the records on node %s could not be read: %v", n.Name(), err)
-			}
-			for _, r := range found {
-				out[r.ID] = r
-			}
-		})
-	}
-	wait.Wait()
+	c.everywhere(func(n node.Node) {
+		found, err := c.readRecords(ctx, n)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			c.warn("the records on node %s could not be read: %v", n.Name(), err)
+		}
+		maps.Copy(out, c.parseRecords(found))
+	})
 	return out
 }
 
-// readRecords reads the records of a node.
-func (c *Client) readRecords(ctx context.Context, n node.Node) ([]Record, error) {
-	var out, said bytes.Buffer
-	code, err := n.Run(ctx, node.Script{Text: readRecordsScript, Args: []string{c.Layout.Records()}, Stdout: &out, Stderr: &said})
+// readRecords reads the records of a node, as they are.
+func (c *Client) readRecords(ctx context.Context, n node.Node) (map[string][]byte, error) {
+	out := &limited{left: answerLimit}
+	var said bytes.Buffer
+	code, err := n.Run(ctx, node.Script{Text: readRecordsScript, Args: []string{c.Layout.Records()}, Stdout: out, Stderr: &said})
 	if err != nil {
 		return nil, err
 	}
 	if code != 0 {
 		return nil, fmt.Errorf("exit code %d: %s", code, firstLine(said.String()))
 	}
-	return c.parseRecords(out.Bytes()), nil
+	answers, err := parseAnswers(out.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string][]byte{}
+	for _, a := range answers {
+		file, text, err := a.pair()
+		if err != nil {
+			return nil, err
+		}
+		texts[file] = []byte(text)
+	}
+	return texts, nil
+}
+
+// record is the third script of a create: it leaves the record on the node.
+func (m *making) record(ctx context.Context) error {
+	text, err := json.Marshal(Record{
+		ID: m.made.ID, Name: m.made.Name, Home: m.made.Home, Workspace: m.made.Workspace,
+		Template: m.made.Template, Generation: m.made.Generation, Mounts: m.made.Mounts,
+	})
+	if err != nil {
+		return fmt.Errorf("writing the record: %w", err)
+	}
+	var said bytes.Buffer
+	code, err := m.node.Run(ctx, node.Script{
+		Text: writeRecordScript, Args: []string{m.Layout.Records(), m.made.ID + ".json"},
+		Stdin: bytes.NewReader(text), Stderr: &said,
+	})
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit code %d: %s", code, firstLine(said.String()))
+	}
+	if err != nil {
+		return fmt.Errorf("leaving the record on node %s: %w", m.node.Name(), err)
+	}
+	m.recorded = true
+	return nil
 }

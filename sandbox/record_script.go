@@ -1,44 +1,35 @@
 package sandbox
 
-import (
-	"bytes"
-	"strconv"
-	"strings"
-)
+import "strings"
 
-// readRecordsScript prints each record as "SIZE NAME\n" and the bytes. Links
-// and odd names are passed over, so that no sandbox can forge one.
+// readRecordsScript answers with each record, as look.sh does. $1 is the
+// directory; links are passed over.
 const readRecordsScript = `
 set -eu
-[ -d "$1" ] && [ ! -L "$1" ] || exit 0
-cd "$1"
-number=0
-for file in *.json; do
-	[ -f "$file" ] && [ ! -L "$file" ] || continue
-	case $file in *[!A-Za-z0-9._-]*) continue ;; esac
-	number=$((number + 1))
-	[ "$number" -le 10000 ] || break
-	size=$(wc -c <"$file")
-	[ "$size" -le 16384 ] || continue
-	text=$(cat <"$file"; echo .)
-	text=${text%.}
-	printf '%s %s\n%s' "${#text}" "$file" "$text"
-done
+if [ -d "$1" ] && [ ! -L "$1" ]; then
+	find "$1" -maxdepth 1 -type f -name '*.json' -size -33 -exec sh -c '
+		for file; do
+			printf "record\\0%s\n" "${file##*/}"
+			tr -d "\\000" <"$file" || true
+			printf "\\0"
+		done' sh {} +
+fi
+printf 'end\0\0'
 `
 
 // writeRecordScript takes the record on standard input and puts it in place in
-// one step: $1 is the directory, $2 the file's name. What follows are nonce
-// files to remove, by directory and name.
+// one step: $1 is the directory, $2 the file's name.
 const writeRecordScript = `
 set -eu
 umask 077
 mkdir -p "$1"
-[ ! -L "$1" ]
-cd "$1"
-if [ -n "$2" ]; then
-	cat >".$2.$$"
-	mv -f ".$2.$$" "$2"
+if [ -L "$1" ]; then
+	echo "$1 is a link" >&2
+	exit 1
 fi
+cd "$1"
+cat >".$2.$$"
+mv -f ".$2.$$" "$2"
 `
 
 // removeRecordScript forgets a sandbox.
@@ -49,25 +40,17 @@ cd "$1"
 rm -f "./$2"
 `
 
-// parseRecords takes readRecordsScript's output apart; what is no record is
-// left out, with a warning.
-func (c *Client) parseRecords(out []byte) []Record {
-	var all []Record
-	for len(out) > 0 {
-		head, rest, ok := bytes.Cut(out, []byte("\n"))
-		size, file, _ := strings.Cut(string(head), " ")
-		n, err := strconv.Atoi(size)
-		if !ok || err != nil || n < 0 || n > len(rest) {
-			c.warn("the records on a node could not be read to their end")
-			return all
-		}
-		r, err := ParseRecord(file, rest[:n])
+// parseRecords reads what a node has. What is no record is left out, with a
+// warning.
+func (c *Client) parseRecords(texts map[string][]byte) map[string]Record {
+	all := map[string]Record{}
+	for file, text := range texts {
+		r, err := ParseRecord(file, text)
 		if err != nil {
 			c.warn("a record is left out: %v", err)
-		} else {
-			all = append(all, r)
+			continue
 		}
-		out = rest[n:]
+		all[r.ID] = r
 	}
 	return all
 }

@@ -16,6 +16,9 @@ type Spec struct {
 	Home, Workspace string
 	// Template is an id; empty is the newest READY one.
 	Template string
+	// Node is the node to use, by its configured name; empty is the one that has
+	// the home, or else any.
+	Node string
 	// Env are overrides of the Web UI's environment, added to those that the
 	// home has from before.
 	Env map[string]string

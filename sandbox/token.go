@@ -25,9 +25,13 @@ token=$(sed -n 's/^AUTH_TOKEN=//p' "$home/.hermesbox/env" 2>/dev/null | tail -n 
 printf '%s\n' "$token"
 `
 
-// Token reads the token of the Web UI in a sandbox and tells Secret of it.
-func (c *Client) Token(ctx context.Context, service *envd.Client) (string, error) {
-	out, err := script(ctx, service, tokenScript, nil)
+// Token reads the token of the Web UI in a sandbox and tells Secret of it. The
+// error wraps [ErrNoToken] or [ErrUsers].
+func (c *Client) Token(ctx context.Context, s Sandbox, service *envd.Client) (string, error) {
+	if c.users(ctx, s) {
+		return "", ErrUsers
+	}
+	out, err := inside(ctx, service, tokenScript, nil)
 	if err != nil {
 		return "", fmt.Errorf("reading the token: %w", err)
 	}
@@ -39,9 +43,9 @@ func (c *Client) Token(ctx context.Context, service *envd.Client) (string, error
 	return token, nil
 }
 
-// script runs a script in a sandbox and returns what it printed. What it said
+// inside runs a script in a sandbox and returns what it printed. What it said
 // about a failure is the error.
-func script(ctx context.Context, service *envd.Client, text string, stdin io.Reader, args ...string) (string, error) {
+func inside(ctx context.Context, service *envd.Client, text string, stdin io.Reader, args ...string) (string, error) {
 	var out, said bytes.Buffer
 	cmd := envd.Command{Path: "/bin/sh", Args: append([]string{"-c", text, "hermesbox"}, args...), Dir: "/"}
 	exit, err := service.Run(ctx, cmd, stdin, envd.Output{Stdout: &out, Stderr: &said})

@@ -1,0 +1,63 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermesbox/hermesbox/sandbox"
+)
+
+func newSandboxPause(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "pause SANDBOX...",
+		Short: "Pause sandboxes: memory and disk stay, nothing runs",
+		Long:  "Pause waits until each is paused, and prints its id. One that is paused already is left so.",
+		Args:  someArgs("sandboxes, by name or id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runEach(cmd.Context(), app, app.out, args, (*sandboxes).pause)
+		},
+	}
+}
+
+func (s *sandboxes) pause(ctx context.Context, one sandbox.Sandbox) error {
+	changed, err := s.client.Pause(ctx, one)
+	if err == nil && !changed {
+		s.app.note("%s is paused already", one.Title())
+	}
+	return err
+}
+
+func newSandboxResume(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume SANDBOX...",
+		Short: "Resume paused sandboxes",
+		Long: `Resume waits until each runs, and prints its id. One that runs is left so. Cube before
+0.7.0 may be unable to resume a sandbox after its own services were restarted; then
+sandbox rebuild makes it anew with the same home and workspace.`,
+		Args: someArgs("sandboxes, by name or id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runEach(cmd.Context(), app, app.out, args, (*sandboxes).resume)
+		},
+	}
+}
+
+func (s *sandboxes) resume(ctx context.Context, one sandbox.Sandbox) error {
+	changed, err := s.client.Resume(ctx, one, s.cfg.Sandbox.Timeout.Std())
+	if err == nil && !changed {
+		s.app.note("%s runs already", one.Title())
+	}
+	return s.busy(one, err)
+}
+
+// busy offers a rebuild where nothing else helps.
+func (s *sandboxes) busy(one sandbox.Sandbox, err error) error {
+	if err == nil || !sandbox.Unstoppable(err) {
+		return err
+	}
+	return &failure{
+		err: err, code: exitFailed,
+		hint: "this Cube cannot bring it back (before 0.7.0, after its services were restarted); home and workspace are intact: " +
+			s.app.again() + " sandbox rebuild " + printable(one.Title()),
+	}
+}
