@@ -35,8 +35,6 @@ type Client struct {
 	Version string
 	// Overlay links the public skills and says what it did; nil leaves that out.
 	Overlay func(ctx context.Context, service *envd.Client) (string, error)
-	// SeedDefault makes the default home of a node from a template; nil does not.
-	SeedDefault func(ctx context.Context, n node.Node, template string) error
 	// Progress is told of each step; Note and Warn of what is no step. All may
 	// be nil.
 	Progress   func(Step)

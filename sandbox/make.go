@@ -19,9 +19,10 @@ func (m *making) directories(ctx context.Context) (outcome, error) {
 	place := Place{m.Layout, m.spec.Home, m.spec.Workspace}
 	var err error
 	m.prepared, err = Prepare(ctx, m.node, place)
-	if errors.Is(err, ErrNoDefaultHome) && m.SeedDefault != nil {
-		m.note("node %s has no default home: making one from template %s", m.node.Name(), m.made.Template)
-		if err = m.SeedDefault(ctx, m.node, m.made.Template); err == nil {
+	if errors.Is(err, ErrNoDefaultHome) {
+		m.note("node %s has no default home yet", m.node.Name())
+		seed := Seed{Cube: m.Cube, Route: m.Route, Template: m.made.Template, Hosts: m.scope, Note: m.note}
+		if _, err = SeedDefault(ctx, m.node, m.Layout, seed); err == nil {
 			m.prepared, err = Prepare(ctx, m.node, place)
 		}
 	}
