@@ -101,6 +101,9 @@ func newTemplateWatch(app *app) *cobra.Command {
 		Long:  "Watch follows the job that makes a template, with phase, percentage and nodes, and prints the template's id once it is READY. It exits 1 where the job fails.",
 		Args:  oneArg("one template id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd.Flags(), "job-id"); err != nil {
+				return err
+			}
 			return runTemplateWatch(cmd.Context(), app, app.out, args[0], job)
 		},
 	}

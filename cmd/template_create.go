@@ -57,7 +57,7 @@ func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templa
 	if err != nil {
 		return err
 	}
-	given := opts.changed("image")
+	given := opts.flags.Changed("image")
 	if spec.Image = opts.image; !given {
 		spec.Image = loaded.Config.Image.Name
 	}

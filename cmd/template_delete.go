@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,6 +38,9 @@ func newTemplateDelete(app *app) *cobra.Command {
 sandboxes still need is kept, and said so.`,
 		Example: "  hermesbox template delete tpl-0123456789abcdef01234567\n  hermesbox template delete --keep 2 --failed --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd.Flags(), "name"); err != nil {
+				return err
+			}
 			return runTemplateDelete(cmd.Context(), app, app.out, args, opts, cmd.Flags().Changed("keep"))
 		},
 	}
@@ -50,6 +54,8 @@ func runTemplateDelete(ctx context.Context, app *app, out io.Writer, ids []strin
 		return usagef("nothing to delete is named").withHint("name template ids, or use --keep N or --failed")
 	case len(ids) > 0 && (keep || opts.failed):
 		return usagef("template ids go without --keep and --failed, got %q", ids).withHint("use either")
+	case slices.ContainsFunc(ids, func(id string) bool { return strings.TrimSpace(id) == "" }):
+		return usagef("a template id is empty in %q", ids).withHint("hermesbox template ls lists what there is")
 	case keep && opts.keep < 0:
 		return usagef("--keep %d is less than nothing", opts.keep).withHint("name the number of templates to keep, such as --keep 2")
 	}

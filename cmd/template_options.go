@@ -28,7 +28,7 @@ type templateOptions struct {
 	args      []string
 	dns       []string
 
-	changed func(flag string) bool
+	flags *pflag.FlagSet
 }
 
 // The ports of the image that hermesbox builds: its Web UI, and the command
@@ -51,7 +51,6 @@ func (o *templateOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.nodes, "node", nil, "`node` that gets the template, an id or an address (repeatable; default all)")
 	flags.StringArrayVar(&o.cmd, "cmd", nil, "`word` of the entrypoint in place of the image's (repeatable)")
 	flags.StringArrayVar(&o.args, "arg", nil, "`word` of the command in place of the image's (repeatable)")
-	o.changed = flags.Changed
 }
 
 // addEgress declares what lint knows too.
@@ -60,7 +59,7 @@ func (o *templateOptions) addEgress(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.allow, "allow-out-cidr", nil, "`network` that is open, whatever is denied (repeatable)")
 	flags.StringArrayVar(&o.deny, "deny-out-cidr", nil, "`network` that is closed where it is not allowed (repeatable)")
 	flags.StringArrayVar(&o.dns, "dns", nil, "`address` of a resolver (repeatable)")
-	o.changed = flags.Changed
+	o.flags = flags
 }
 
 // overrides are the flags that stand for configuration keys.
@@ -71,7 +70,7 @@ func (o *templateOptions) overrides() []config.Override {
 		"--memory":              {"template.memory", o.memory},
 		"--writable-layer-size": {"template.writable_layer_size", o.size},
 	})
-	if o.changed("allow-internet-access") {
+	if o.flags.Changed("allow-internet-access") {
 		set = append(set, config.Override{Key: "template.egress.internet", Value: strconv.FormatBool(o.internet), Flag: "--allow-internet-access"})
 	}
 	for _, list := range []config.Override{
@@ -90,6 +89,9 @@ func (o *templateOptions) overrides() []config.Override {
 // spec is the template that is wanted, but for its image.
 func (o *templateOptions) spec(loaded *config.Loaded) (template.Spec, error) {
 	cfg := loaded.Config.Template
+	if err := refuseEmpty(o.flags, "name", "cpu", "memory", "writable-layer-size"); err != nil {
+		return template.Spec{}, err
+	}
 	egress, err := egressOf(loaded)
 	if err != nil {
 		return template.Spec{}, err

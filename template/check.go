@@ -44,8 +44,8 @@ func first(problems ...string) string {
 }
 
 func (s Spec) checkImage() string {
-	if s.Image == "" || strings.ContainsFunc(s.Image, isBlank) {
-		return fmt.Sprintf("image %q: wanted is a reference such as registry.example.com/team/image@sha256:…", s.Image)
+	if err := checkReference(s.Image); err != nil {
+		return fmt.Sprintf("image %q: %v; wanted is one such as registry.example.com/team/image@sha256:…", s.Image, err)
 	}
 	return ""
 }

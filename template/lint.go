@@ -115,6 +115,8 @@ func lintUseless(e Egress) []Finding {
 	var out []Finding
 	for _, p := range sorted(e.Deny, netip.Prefix.Compare) {
 		switch i := slices.IndexFunc(e.closed(), func(b netip.Prefix) bool { return covers(b, p) }); {
+		case i >= 0 && e.Internet() && e.closed()[i] == p:
+			out = append(out, Finding{Note, "deny-needless", fmt.Sprintf("%s is closed anyway: no sandbox reaches it unless it is allowed", p), ""})
 		case i >= 0 && e.Internet():
 			out = append(out, Finding{Note, "deny-needless", fmt.Sprintf("%s is closed anyway, as part of %s", p, e.closed()[i]), ""})
 		case i >= 0:

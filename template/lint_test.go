@@ -10,7 +10,7 @@ import (
 
 // good is a spec that nothing is to be said against.
 func good(e Egress) Spec {
-	return Spec{Name: "hermes-studio", Image: "registry.example/team/app@sha256:1", Egress: e, WritableLayerSize: "20Gi", CPU: 2000, Memory: 4096}
+	return Spec{Name: "hermes-studio", Image: "registry.example/team/app@sha256:" + strings.Repeat("1", 64), Egress: e, WritableLayerSize: "20Gi", CPU: 2000, Memory: 4096}
 }
 
 func TestLint(t *testing.T) {
@@ -38,7 +38,9 @@ func TestLint(t *testing.T) {
 		{"metadata", policy(t, true, "169.254.0.0/16", ""), "", nil, []string{"warning metadata"}, "169.254.169.254"},
 		{"deny defeated", policy(t, true, "10.10.0.0/16", "10.10.3.0/24"), "", nil, []string{"warning deny-defeated", "note deny-needless"}, "allowing 10.10.0.0/16 defeats it"},
 		{"deny pierced", policy(t, true, "203.0.113.5/32", "203.0.113.0/24"), "", nil, []string{"note deny-pierced"}, "what is allowed wins"},
-		{"deny needless", policy(t, false, "119.29.29.29/32", "203.0.113.0/24"), "", nil, []string{"note deny-needless"}, "internet access is off"},
+		{"deny needless, built in", policy(t, true, "119.29.29.29/32", "10.0.0.0/8"), "", nil, []string{"note deny-needless"}, "10.0.0.0/8 is closed anyway: no sandbox reaches it"},
+		{"deny needless, in a built-in one", policy(t, true, "119.29.29.29/32", "10.1.0.0/16"), "", nil, []string{"note deny-needless"}, "10.1.0.0/16 is closed anyway, as part of 10.0.0.0/8"},
+		{"deny needless, internet off", policy(t, false, "119.29.29.29/32", "203.0.113.0/24"), "", nil, []string{"note deny-needless"}, "internet access is off"},
 		{"allow needless", policy(t, true, "10.10.0.0/16 10.10.3.4/32", ""), "", nil, []string{"note allow-needless"}, "as part of 10.10.0.0/16"},
 		{"internet off, no resolver", policy(t, false, "203.0.113.5/32", ""), "", nil, []string{"warning resolver"}, "allow 119.29.29.29/32"},
 		{"resolver in the LAN", policy(t, true, "10.10.3.4/32", ""), "10.0.0.53", nil, []string{"warning resolver"}, "allow 10.0.0.53/32"},

@@ -16,6 +16,8 @@ import (
 // ErrUnreachableImage means that Cube has no way to an image.
 var ErrUnreachableImage = errors.New("the image is out of reach for Cube")
 
+var errUpperCase = errors.New("repository name must be lowercase")
+
 // Place is where the Engine that has the image stands, as Cube sees it.
 type Place int
 
@@ -30,6 +32,24 @@ var (
 	imageID   = regexp.MustCompile(`^(sha256:)?[0-9a-f]{64}$`)
 	contextID = regexp.MustCompile(`:ctx-[0-9a-f]{12}$`)
 )
+
+// checkReference refuses what Docker would, but for the name of a registry
+// that is spoken to without TLS, which Cube takes since 0.7.0. An image ID is
+// a reference too.
+func checkReference(ref string) error {
+	if imageID.MatchString(ref) {
+		return nil
+	}
+	named, err := reference.ParseNormalizedNamed(strings.TrimPrefix(ref, "http://"))
+	if err != nil {
+		return err
+	}
+	// Old Engines take a first word without dot or port for part of the name, new ones for a registry.
+	if host := reference.Domain(named); !strings.ContainsAny(host, ".:") && strings.ToLower(host) != host {
+		return errUpperCase
+	}
+	return nil
+}
 
 // Pinned tells whether a reference stands for one image for ever.
 func Pinned(ref string) bool {

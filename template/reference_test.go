@@ -45,6 +45,35 @@ func TestReference(t *testing.T) {
 	}
 }
 
+func TestCheckReference(t *testing.T) {
+	t.Parallel()
+	hex := strings.Repeat("0", 64)
+	for ref, want := range map[string]bool{
+		"app": true, "team/app:1": true, "registry.example:5000/team/app@sha256:" + hex: true, "team/app:1@sha256:" + hex: true,
+		"http://registry.example/team/app:1": true, "localhost/app": true, "Registry.Example/app": true,
+		"sha256:" + hex: true, hex: true, "0123456789ab": true, "team/app:ctx-0123456789ab": true,
+		"": false, "a b": false, "UPPER/x:1": false, "team/App": false, "team/app:": false, "team/app:a/b": false, ":1": false,
+		"team/app@sha256:0123": false, "team//app": false, "https://registry.example/app": false, "team/app:" + strings.Repeat("a", 129): false,
+		"http://": false, "sha256:" + hex[1:] + "@": false, "app\x00": false,
+	} {
+		if err := checkReference(ref); (err == nil) != want {
+			t.Errorf("%q: %v", ref, err)
+		}
+	}
+}
+
+// FuzzCheckReference wants what is taken to be fit for a terminal and a URL.
+func FuzzCheckReference(f *testing.F) {
+	for _, seed := range []string{"team/app:1", "http://a/b", "UPPER/x", "sha256:" + strings.Repeat("0", 64), "a@sha256:0"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, ref string) {
+		if checkReference(ref) == nil && (ref == "" || strings.ContainsFunc(ref, isBlank)) {
+			t.Errorf("%q is taken", ref)
+		}
+	})
+}
+
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	hex := strings.Repeat("0", 64)
