@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermesbox/hermesbox/image"
 	"github.com/hermesbox/hermesbox/internal/localcube"
+	"github.com/hermesbox/hermesbox/internal/localcube/cluster"
 )
 
 func newLocal(app *app) *cobra.Command {
@@ -63,17 +64,24 @@ func checkNear(host string) error {
 	return usagef("the Docker Engine at %s is on another machine", host).withHint("the local Cube needs an Engine of this machine; unset DOCKER_HOST or choose another Docker context")
 }
 
+// localAdvices are the next steps after errors of a local Cube.
+var localAdvices = []advice{
+	{localcube.ErrRunning, exitFailed, "hermesbox local status shows it, hermesbox local down ends it"},
+	{localcube.ErrNotRunning, exitFailed, "start one with hermesbox local serve"},
+	{localcube.ErrSharedRoot, exitUsage, "--shared-root wants a directory of yours that exists, written in full"},
+	{localcube.ErrAddress, exitUsage, "write an address such as 127.0.0.1:3000, or leave the flag away for the usual one"},
+	{localcube.ErrTaken, exitFailed, "choose another address with --api, --master or --proxy, or leave them away for free ports"},
+	{localcube.ErrCertificate, exitUsage, "--proxy-cert and --proxy-key want PEM files that belong together"},
+	{localcube.ErrDomain, exitUsage, "leave --domain away for " + localcube.DefaultDomain + ", or name one such as cube.app"},
+	{cluster.ErrState, exitFailed, "make the file readable, or move it away: sandboxes are found again without it"},
+}
+
 // localFailed adds what to do about the errors of a local Cube.
 func localFailed(err error) error {
-	switch {
-	case errors.Is(err, localcube.ErrRunning):
-		return &failure{err: err, code: exitFailed, hint: "hermesbox local status shows it, hermesbox local down ends it"}
-	case errors.Is(err, localcube.ErrNotRunning):
-		return &failure{err: err, code: exitFailed, hint: "start one with hermesbox local serve"}
-	case errors.Is(err, localcube.ErrSharedRoot):
-		return &failure{err: err, code: exitUsage, hint: "--shared-root wants a directory of yours that exists, written in full"}
-	case errors.Is(err, localcube.ErrAddress):
-		return &failure{err: err, code: exitFailed, hint: "choose another address with --api, --master or --proxy, or leave them away for free ports"}
+	for _, a := range localAdvices {
+		if errors.Is(err, a.is) {
+			return &failure{err: err, code: a.code, hint: a.hint}
+		}
 	}
 	return err
 }
@@ -90,6 +98,9 @@ func newLocalDown(app *app) *cobra.Command {
 			"The shared root with your files stays, and so do images.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseEmpty(cmd.Flags(), "state-dir"); err != nil {
+				return err
+			}
 			return runLocalDown(cmd.Context(), app, opts)
 		},
 	}

@@ -32,6 +32,9 @@ func newLocalFault(app *app) *cobra.Command {
 		Short: "Make the local Cube fail as clusters have failed",
 		Long:  "Fault switches faults of the running local Cube on, to rehearse them. Without a name it lists them all; those that are on bear a star.\n\n" + faultHelp(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd.Flags(), "state-dir"); err != nil {
+				return err
+			}
 			return runLocalFault(cmd.Context(), app, app.out, opts, args)
 		},
 	}

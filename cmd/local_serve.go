@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -33,8 +34,16 @@ func (o *localServeOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.key, "proxy-key", "", "key `file` for --proxy-tls")
 }
 
-// check refuses flags that go together only.
+// check refuses addresses and names that are none, and flags that go together only.
 func (o *localServeOptions) check() error {
+	for _, addr := range []string{o.api, o.master, o.proxy, o.tls} {
+		if err := localcube.CheckAddress(addr); addr != "" && err != nil {
+			return localFailed(err)
+		}
+	}
+	if err := localcube.CheckDomain(o.domain); err != nil {
+		return localFailed(err)
+	}
 	if (o.tls == "") != (o.cert == "") || (o.tls == "") != (o.key == "") {
 		return usagef("--proxy-tls, --proxy-cert and --proxy-key go together")
 	}
@@ -47,9 +56,12 @@ func newLocalServe(app *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the local Cube until interrupted",
 		Long: "Serve runs CubeAPI, CubeMaster and the proxy on loopback. Sandboxes go on when it ends, and are there when it is started again; " +
-			"hermesbox local down removes them. Directories under the shared root may be mounted into sandboxes as /data/shared/….",
+			"hermesbox local down removes them. It ends with exit code 0 at SIGTERM, and with 130 at Ctrl-C. Directories under the shared root may be mounted into sandboxes as /data/shared/….",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseEmpty(cmd.Flags(), "state-dir", "shared-root", "domain", "proxy-tls", "proxy-cert", "proxy-key"); err != nil {
+				return err
+			}
 			return runLocalServe(cmd.Context(), app, opts)
 		},
 	}
@@ -79,7 +91,21 @@ func runLocalServe(ctx context.Context, app *app, opts localServeOptions) error 
 	if err != nil {
 		return localFailed(fmt.Errorf("serving the local Cube: %w", err))
 	}
-	return nil
+	return stopped(ctx, app)
+}
+
+// stopped tells how a server ended: by local down, or by a signal, which leaves the sandboxes.
+func stopped(ctx context.Context, app *app) error {
+	cause := context.Cause(ctx)
+	if cause == nil {
+		app.note("the local Cube is down")
+		return nil
+	}
+	app.note("the local Cube has stopped; its sandboxes go on, and hermesbox local down removes them")
+	if errors.Is(cause, errTerminated) || !errors.Is(cause, errInterrupted) {
+		return nil
+	}
+	return errStopped
 }
 
 // localLog writes what the server has to say to standard error.

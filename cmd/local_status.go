@@ -32,6 +32,9 @@ func newLocalStatus(app *app) *cobra.Command {
 			"eval \"$(hermesbox local status --output env)\".",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseEmpty(cmd.Flags(), "state-dir"); err != nil {
+				return err
+			}
 			return runLocalStatus(cmd.Context(), app, app.out, opts)
 		},
 	}

@@ -7,14 +7,35 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 )
 
-// ErrAddress is an address that cannot be listened on.
-var ErrAddress = errors.New("cannot listen")
+// What keeps a local Cube from listening.
+var (
+	ErrAddress     = errors.New("address cannot be used") // it is none, or not on loopback
+	ErrTaken       = errors.New("cannot listen")          // the system refuses it: in use, for one
+	ErrCertificate = errors.New("certificate cannot be used")
+)
 
 const headerTimeout = 30 * time.Second
+
+// CheckAddress refuses what is no loopback address with a port, such as
+// 127.0.0.1:3000; port 0 is any free one. The error wraps ErrAddress.
+func CheckAddress(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%w: %q is none like 127.0.0.1:3000", ErrAddress, addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%w: %q has the port %q, wanted is a number up to 65535", ErrAddress, addr, port)
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%w: %q is not on loopback, and the local Cube has no authentication; write 127.0.0.1:%s", ErrAddress, addr, port)
+	}
+	return nil
+}
 
 // listen opens a loopback address; "" is otherwise's, or any free port where that is taken.
 func listen(ctx context.Context, addr, otherwise string) (net.Listener, error) {
@@ -26,16 +47,12 @@ func listen(ctx context.Context, addr, otherwise string) (net.Listener, error) {
 		}
 		return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %q is no address like 127.0.0.1:3000: %w", ErrAddress, addr, err)
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("%w: %q is not on loopback; the local Cube has no authentication", ErrAddress, addr)
+	if err := CheckAddress(addr); err != nil {
+		return nil, err
 	}
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+		return nil, fmt.Errorf("%w: %w", ErrTaken, err)
 	}
 	return l, nil
 }
@@ -72,7 +89,7 @@ func (o *Options) listen(ctx context.Context) (l listeners, err error) {
 func listenTLS(ctx context.Context, addr, certFile, keyFile string) (net.Listener, error) {
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("%w: reading the proxy's certificate: %w", ErrAddress, err)
+		return nil, fmt.Errorf("%w: %w", ErrCertificate, err)
 	}
 	l, err := listen(ctx, addr, addr)
 	if err != nil {

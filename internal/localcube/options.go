@@ -114,7 +114,7 @@ func (o *Options) fill() error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := CheckSharedRoot(o.SharedRoot); err != nil {
+	if err := errors.Join(CheckDomain(o.Domain), CheckSharedRoot(o.SharedRoot)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {

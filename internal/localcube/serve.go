@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,11 +127,22 @@ func (s *server) status() Status {
 	return out
 }
 
+// brokenState begins the names of state files that could not be read.
+const brokenState = "state.json.broken-"
+
 // removeState removes the files of a state directory, and it, if nothing else is in it.
 func removeState(dir string) error {
 	var errs []error
-	for _, name := range []string{"state.json", "state.json.new", socketName, logName, "lock"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, fmt.Errorf("removing the state: %w", err))
+	}
+	for _, e := range entries {
+		ours := slices.Contains([]string{"state.json", "state.json.new", socketName, logName, "lock"}, e.Name())
+		if !ours && !strings.HasPrefix(e.Name(), brokenState) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("removing the state: %w", err))
 		}
 	}

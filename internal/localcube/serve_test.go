@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermesbox/hermesbox/internal/dockertest"
 	"github.com/hermesbox/hermesbox/internal/localcube"
+	"github.com/hermesbox/hermesbox/internal/localcube/cluster"
 )
 
 func TestServeRefuses(t *testing.T) {
@@ -23,7 +24,7 @@ func TestServeRefuses(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = taken.Close() })
 	broken := tempDir(t)
-	if err := os.WriteFile(filepath.Join(broken, "state.json"), []byte("{"), 0o600); err != nil {
+	if err := os.Mkdir(filepath.Join(broken, "state.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -32,12 +33,17 @@ func TestServeRefuses(t *testing.T) {
 		is     error
 		words  string
 	}{
-		{"address in use", func(o *localcube.Options) { o.API = taken.Addr().String() }, localcube.ErrAddress, taken.Addr().String()},
+		{"address in use", func(o *localcube.Options) { o.API = taken.Addr().String() }, localcube.ErrTaken, taken.Addr().String()},
 		{"not loopback", func(o *localcube.Options) { o.Master = "0.0.0.0:0" }, localcube.ErrAddress, `"0.0.0.0:0" is not on loopback`},
-		{"no address", func(o *localcube.Options) { o.Proxy = "8090" }, localcube.ErrAddress, `"8090" is no address like 127.0.0.1:3000`},
+		{"no address", func(o *localcube.Options) { o.Proxy = "8090" }, localcube.ErrAddress, `"8090" is none like 127.0.0.1:3000`},
+		{"no port", func(o *localcube.Options) { o.API = "127.0.0.1:x" }, localcube.ErrAddress, `the port "x"`},
+		{"port too high", func(o *localcube.Options) { o.API = "127.0.0.1:70000" }, localcube.ErrAddress, `the port "70000"`},
+		{"no host", func(o *localcube.Options) { o.API = ":3000" }, localcube.ErrAddress, `":3000" is not on loopback`},
+		{"domain", func(o *localcube.Options) { o.Domain = "bad domain!" }, localcube.ErrDomain, `"bad domain!" is none like cube.app`},
+		{"long domain", func(o *localcube.Options) { o.Domain = strings.Repeat("a.", 100) + "app" }, localcube.ErrDomain, "at most 200 bytes"},
 		{"relative root", func(o *localcube.Options) { o.SharedRoot = "x" }, localcube.ErrSharedRoot, `"x" is relative`},
-		{"certificate", func(o *localcube.Options) { o.TLS, o.CertFile, o.KeyFile = "127.0.0.1:0", "/no/cert", "/no/key" }, localcube.ErrAddress, "/no/cert"},
-		{"broken state", func(o *localcube.Options) { o.StateDir = broken }, nil, "state.json"},
+		{"certificate", func(o *localcube.Options) { o.TLS, o.CertFile, o.KeyFile = "127.0.0.1:0", "/no/cert", "/no/key" }, localcube.ErrCertificate, "/no/cert"},
+		{"unreadable state", func(o *localcube.Options) { o.StateDir = broken }, cluster.ErrState, "state.json"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

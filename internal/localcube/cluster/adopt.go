@@ -46,23 +46,33 @@ func (c *Cluster) adopt(ctx context.Context) error {
 	if err := c.sweepRules(ctx, func(id string) bool { return kept[id] }); err != nil {
 		return err
 	}
+	found := 0
+	defer func() { c.tellLoss(found) }()
 	return c.store.change(func(s *state) {
 		for id := range s.Records {
 			if !kept[id] {
 				delete(s.Records, id)
 			}
 		}
+		for id, b := range c.boxes {
+			if s.Records[id] == nil {
+				s.Records[id] = b.anew()
+				found++
+			}
+		}
+		s.Lost = false
 	})
 }
 
-// recognise makes a box of a container that has a finished record.
+// recognise makes a box of a container that has a finished record. Where the
+// records were lost, any sandbox may have been finished.
 func (c *Cluster) recognise(summary container.Summary) (*box, bool) {
 	b := &box{kind: summary.Labels[labelKind], container: summary.ID, state: StateRunning}
 	if b.kind != kindSandbox || json.Unmarshal([]byte(summary.Labels[labelSpec]), &b.spec) != nil {
 		return nil, false
 	}
 	known := false
-	c.store.view(func(s *state) { known = s.Records[b.spec.ID] != nil })
+	c.store.view(func(s *state) { known = s.Records[b.spec.ID] != nil || s.Lost })
 	return b, known
 }
 

@@ -49,7 +49,8 @@ type Cluster struct {
 // ErrClosed is the cause of what ends with the cluster.
 var ErrClosed = errors.New("the local Cube was stopped")
 
-// Open reads the state, compares it with the Engine's, removes what a killed
+// Open reads the state (a broken file is moved aside; the error is ErrState
+// where that is impossible), compares it with the Engine's, removes what a killed
 // predecessor left half made, and watches the idle timeouts.
 func Open(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.NodeID == "" {

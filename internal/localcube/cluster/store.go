@@ -20,6 +20,9 @@ type state struct {
 	Jobs      map[string]*Job      `json:"jobs"`
 	Records   map[string]*record   `json:"sandboxes"`
 	Faults    []Fault              `json:"faults,omitempty"`
+	// Lost says that the file was missing or broken, and that no sandbox was taken
+	// over since: any may have been finished, though none has a record.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // record is what may change of a sandbox after its create, or is known only then.
@@ -38,11 +41,14 @@ type store struct {
 	mu    sync.Mutex
 	s     state
 	dirty bool
+
+	broken error // what was wrong with the file, and where it is now
 }
 
 // stateFile is the name of the file in the state directory.
 const stateFile = "state.json"
 
+// openStore reads the state file, and begins anew where it is missing or broken.
 func openStore(dir string) (*store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,11 +58,14 @@ func openStore(dir string) (*store, error) {
 	text, err := os.ReadFile(st.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		st.s.Lost = true
 	case err != nil:
-		return nil, fmt.Errorf("reading the state: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
 	default:
-		if err := json.Unmarshal(text, &st.s); err != nil {
-			return nil, fmt.Errorf("reading the state in %s: %w", st.path, err)
+		if st.s, err = parseState(text); err != nil {
+			if err := st.setAside(text, err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	st.fill()
