@@ -171,7 +171,7 @@ func (r *configReader) keep(name string, d directive, o option) {
 
 func (r *configReader) unknown(name string, o option) error {
 	for _, ignored := range r.opts["ignoreunknown"] {
-		if matchAny(name, strings.Split(ignored.args[0], ",")) {
+		if matchAny(name, strings.Split(strings.ToLower(ignored.args[0]), ",")) {
 			return nil
 		}
 	}

@@ -106,20 +106,24 @@ func (h *hostKeys) check(_ string, _ net.Addr, key ssh.PublicKey) error {
 
 func (e *HostKeyError) of(key ssh.PublicKey, kind HostKeyKind, by knownKey) *HostKeyError {
 	e.Kind, e.KeyType, e.Fingerprint = kind, typeName(key), ssh.FingerprintSHA256(key)
-	e.File, e.Line = by.file, by.line
+	if by.key != nil {
+		e.File, e.Line, e.Other = by.file, by.line, typeName(by.key)
+	}
 	return e
 }
 
 const good HostKeyKind = ""
 
-// judge says what the lines say of a key, and which line says so.
+// judge says what the lines say of a key, and which line says so. A host that
+// only other keys are known of has changed, whatever their type: its known
+// types were asked for first.
 func judge(keys []knownKey, key ssh.PublicKey) (HostKeyKind, knownKey) {
 	kind, by := Unknown, knownKey{}
 	for _, k := range keys {
 		switch {
 		case k.marker == revokedMark && equal(k.key, key):
 			return Revoked, k
-		case k.marker != trustedKey || k.key.Type() != key.Type():
+		case k.marker != trustedKey:
 		case equal(k.key, key):
 			kind, by = good, k
 		case kind == Unknown:
@@ -159,15 +163,16 @@ func (h *hostKeys) checkCert(cert *ssh.Certificate) error {
 func (h *hostKeys) checkPrincipal(cert *ssh.Certificate) error {
 	name := strings.ToLower(h.set.host)
 	if h.set.keyAlias != "" {
-		name = strings.ToLower(h.set.keyAlias)
+		name = h.set.keyAlias
 	}
-	for _, p := range cert.ValidPrincipals {
-		if matchPattern(name, p) {
-			checker := ssh.CertChecker{}
-			return checker.CheckCert(p, cert)
-		}
+	if !slices.Contains(cert.ValidPrincipals, name) {
+		return fmt.Errorf("it is not for %s, but for %s", name, strings.Join(cert.ValidPrincipals, ", "))
 	}
-	return fmt.Errorf("it is not for %s, but for %s", name, strings.Join(cert.ValidPrincipals, ", "))
+	var checker ssh.CertChecker
+	if err := checker.CheckCert(name, cert); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "ssh: "))
+	}
+	return nil
 }
 
 // typeName is a key's type as OpenSSH prints it.

@@ -10,8 +10,8 @@ type HostKeyKind string
 
 // The kinds of a HostKeyError.
 const (
-	Unknown HostKeyKind = "unknown" // no file has a key of this type for the host
-	Changed HostKeyKind = "changed" // a file has another key of this type for the host
+	Unknown HostKeyKind = "unknown" // no file has a key for the host
+	Changed HostKeyKind = "changed" // files have other keys for the host, and not this one
 	Revoked HostKeyKind = "revoked" // a file says that the key is not to be trusted
 )
 
@@ -27,9 +27,11 @@ type HostKeyError struct {
 	KeyType, Fingerprint string
 	// Files are those that were looked through, in order.
 	Files []string
-	// File and Line are the entry that contradicts the key; empty where none does.
-	File string
-	Line int
+	// File and Line are the entry that contradicts the key, Other the type of
+	// the key there; empty where none does.
+	File  string
+	Line  int
+	Other string
 	// Cert is why a certificate of the host was not taken; empty without one.
 	Cert string
 	// Lax is where ssh_config would have OpenSSH take the key all the same
@@ -43,11 +45,11 @@ func (e *HostKeyError) Error() string {
 	b.WriteString("host key verification failed: ")
 	switch e.Kind {
 	case Changed:
-		fmt.Fprintf(&b, "the %s host key of %s has changed: it is %s, and %s:%d has another", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line)
+		fmt.Fprintf(&b, "the %s host key of %s has changed: it is %s, and %s:%d has another %s key", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line, e.Other)
 	case Revoked:
 		fmt.Fprintf(&b, "the %s host key of %s (%s) is marked as revoked in %s:%d", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line)
 	default:
-		fmt.Fprintf(&b, "no %s host key is known for %s (it is %s) in %s", e.KeyType, e.Name, e.Fingerprint, strings.Join(e.Files, ", "))
+		fmt.Fprintf(&b, "no %s host key is known for %s (it is %s) %s", e.KeyType, e.Name, e.Fingerprint, e.searched())
 	}
 	if e.Cert != "" {
 		b.WriteString("; its certificate was not taken: " + e.Cert)
@@ -56,4 +58,11 @@ func (e *HostKeyError) Error() string {
 		b.WriteString("; StrictHostKeyChecking at " + e.Lax + " is not followed, host keys are always checked")
 	}
 	return b.String()
+}
+
+func (e *HostKeyError) searched() string {
+	if len(e.Files) == 0 {
+		return "since ssh_config names no file of known hosts"
+	}
+	return "in " + strings.Join(e.Files, ", ")
 }

@@ -36,7 +36,7 @@ func (s *settings) name() string {
 	host := strings.ToLower(s.host)
 	switch {
 	case s.keyAlias != "":
-		return strings.ToLower(s.keyAlias)
+		return s.keyAlias
 	case s.port != 22:
 		return "[" + host + "]:" + strconv.Itoa(s.port)
 	}
@@ -73,7 +73,7 @@ func (d *Dialer) settle(t Target, opts set, me local) (*settings, error) {
 	}
 	s := &settings{
 		alias: t.Host, port: t.Port, user: t.User, batch: opts.flag("batchmode"), identitiesOnly: opts.flag("identitiesonly"),
-		keyAlias: opts.value("hostkeyalias"), network: network(opts), jump: opts.value("proxyjump"),
+		keyAlias: strings.ToLower(opts.value("hostkeyalias")), network: network(opts), jump: opts.value("proxyjump"),
 	}
 	if strings.EqualFold(s.jump, "none") {
 		s.jump = ""

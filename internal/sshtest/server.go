@@ -21,6 +21,8 @@ type Options struct {
 	HostKeys []string
 	// Config are lines of sshd_config that go before the server's own.
 	Config string
+	// Certificate certifies the host keys.
+	Certificate *Certificate
 	// Users exist beside those of the machine; they need root.
 	Users []User
 	// Delay is how long the server says nothing.
@@ -117,6 +119,11 @@ func (s *Server) configure(t testing.TB) {
 		key.Write(t, path, "")
 		s.HostKeys[kind] = key
 		fmt.Fprintf(&config, "HostKey %s\n", path)
+		if cert := s.options.Certificate; cert != nil {
+			cert.Host = true
+			cert.Write(t, key, path+"-cert.pub")
+			fmt.Fprintf(&config, "HostCertificate %s\n", path+"-cert.pub")
+		}
 	}
 	fmt.Fprintf(&config, "AuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nUseDNS no\nPidFile none\n", s.AuthorizedKeys())
 	config.WriteString("KbdInteractiveAuthentication no\nPasswordAuthentication no\nLogLevel VERBOSE\nPrintMotd no\nX11Forwarding no\n")
