@@ -78,7 +78,7 @@ func (s *server) run(ctx context.Context, ready func(Status)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	s.serve(ctx, group, s.listeners.api, cubeapi.New(cubeapi.Options{Cluster: s.cluster, Domain: s.opts.Domain, Key: s.opts.Key}))
 	s.serve(ctx, group, s.listeners.master, cubemaster.New(s.cluster, s.opts.NodeID))
-	s.serve(ctx, group, s.listeners.proxy, proxy)
+	s.serve(ctx, group, proxy.Listen(s.listeners.proxy), proxy)
 	s.serve(ctx, group, s.listeners.tls, proxy)
 	s.serve(ctx, group, s.listeners.control, s.control())
 	ready(s.status())

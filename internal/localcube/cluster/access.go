@@ -10,7 +10,7 @@ import (
 
 // What a visit by the proxy may end in, besides the errors of a connection.
 var (
-	// ErrGone is an id that was a sandbox.
+	// ErrGone is an id that was a sandbox, or is one that is being removed.
 	ErrGone = errors.New("the sandbox is gone")
 	// ErrUnknown is an id that never was one.
 	ErrUnknown = errors.New("no such sandbox")
@@ -22,15 +22,15 @@ var (
 	ErrResume = errors.New("the sandbox could not be resumed")
 )
 
-// Visit is a sandbox that the proxy may reach.
+// Visit is a sandbox that the proxy may reach. Leave it.
 type Visit struct {
 	MaskHost string
 	c        *Cluster
 	b        *box
 }
 
-// Visit admits a request to a sandbox: it restarts the idle window, and wakes
-// the sandbox where its policy says so.
+// Visit admits a request to a sandbox, and wakes it where its policy says so.
+// Until Leave, the sandbox is in use: its idle window begins then.
 func (c *Cluster) Visit(ctx context.Context, id, token string) (Visit, error) {
 	b, err := c.find(id)
 	if err != nil {
@@ -39,26 +39,42 @@ func (c *Cluster) Visit(ctx context.Context, id, token string) (Visit, error) {
 	if b.spec.Token != "" && subtle.ConstantTimeCompare([]byte(b.spec.Token), []byte(token)) != 1 {
 		return Visit{}, ErrForbidden
 	}
-	c.used(id)
-	now := b.settled()
-	switch {
-	case now == StatePausing, now == StatePaused && !b.spec.AutoResume:
-		return Visit{}, ErrPaused
-	case now == StatePaused:
-		if _, err := c.wake(ctx, b); err != nil {
-			return Visit{}, errors.Join(ErrResume, err)
-		}
+	if b.isEnding() {
+		return Visit{}, ErrGone
 	}
-	return Visit{MaskHost: b.policy(c.replacedNetwork(id)).MaskHost, c: c, b: b}, nil
+	b.use.enter()
+	if err := c.admit(ctx, b); err != nil {
+		b.use.leave()
+		return Visit{}, err
+	}
+	return Visit{MaskHost: c.maskHost(b), c: c, b: b}, nil
 }
 
-// used restarts the idle window.
-func (c *Cluster) used(id string) {
-	c.store.touch(func(s *state) {
-		if r := s.Records[id]; r != nil {
-			r.LastUse = time.Now()
-		}
-	})
+// Leave ends a visit.
+func (v Visit) Leave() { v.b.use.leave() }
+
+// Gone reports whether the sandbox was removed since, or is being removed.
+func (v Visit) Gone() bool { return v.b.isEnding() }
+
+// admit waits until a sandbox can be visited.
+func (c *Cluster) admit(ctx context.Context, b *box) error {
+	now := b.settled()
+	switch {
+	case b.isEnding():
+		return ErrGone
+	case now == StatePausing, now == StatePaused && !b.spec.AutoResume:
+		return ErrPaused
+	case now != StatePaused:
+		return nil
+	}
+	_, err := c.wake(ctx, b)
+	switch {
+	case err == nil:
+		return nil
+	case b.isEnding():
+		return ErrGone
+	}
+	return errors.Join(ErrResume, err)
 }
 
 // settled is the state once no change of it is under way: a pause that has
@@ -70,17 +86,50 @@ func (b *box) settled() string {
 	return now
 }
 
+// maskHost is the Host that the sandbox is to see, "" where it sees the client's.
+func (c *Cluster) maskHost(b *box) string {
+	b.mu.Lock()
+	known := b.mask
+	b.mu.Unlock()
+	if known != nil {
+		return *known
+	}
+	mask := b.policy(c.replacedNetwork(b.spec.ID)).MaskHost
+	b.mu.Lock()
+	b.mask = &mask
+	b.mu.Unlock()
+	return mask
+}
+
+func (b *box) isEnding() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ending
+}
+
+// setEnding tells visitors that the sandbox goes, or after all does not.
+func (b *box) setEnding(ending bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ending = ending
+}
+
 // connectTimeout is CubeProxy's.
 const connectTimeout = 3 * time.Second
 
 // Dial connects to a port inside the sandbox, within CubeProxy's time for it.
+// The error wraps ErrGone where the sandbox went meanwhile.
 func (v Visit) Dial(ctx context.Context, port int) (net.Conn, error) {
 	conn, err := v.dial(ctx, port)
 	if err == nil || ctx.Err() != nil {
 		return conn, err
 	}
 	// The container may have been started anew, or removed, behind our back.
-	if cerr := v.c.check(ctx, v.b); cerr != nil {
+	cerr := v.c.check(ctx, v.b)
+	if v.b.isEnding() {
+		return nil, errors.Join(ErrGone, err)
+	}
+	if cerr != nil {
 		return nil, errors.Join(err, cerr)
 	}
 	if _, exited := v.b.now(); exited && v.b.spec.AutoResume { // as after a restart of the machine

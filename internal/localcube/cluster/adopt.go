@@ -160,6 +160,7 @@ func (c *Cluster) check(ctx context.Context, b *box) error {
 
 // lost forgets a sandbox whose container somebody removed.
 func (c *Cluster) lost(ctx context.Context, b *box) error {
+	b.setEnding(true)
 	b.mu.Lock()
 	release := b.release
 	b.release = nil
@@ -168,5 +169,5 @@ func (c *Cluster) lost(ctx context.Context, b *box) error {
 	if release != nil {
 		err = release(ctx)
 	}
-	return errors.Join(err, c.forget(b.spec.ID))
+	return errors.Join(err, c.bury(b.spec.ID))
 }

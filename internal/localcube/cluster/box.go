@@ -54,6 +54,7 @@ type box struct {
 	spec boxSpec
 	kind string
 
+	use       use
 	life      sync.Mutex // held while its state changes: start, pause, resume, removal
 	mu        sync.Mutex // guards what follows
 	container string
@@ -62,7 +63,9 @@ type box struct {
 	ip        string
 	published map[int]string // port in the sandbox to host:port
 	release   func(context.Context) error
-	enforced  string // when the container was started that the rules are in force for
+	ending    bool    // it is being removed, or was
+	mask      *string // the policy's, once it was asked for
+	enforced  string  // when the container was started that the rules are in force for
 }
 
 func newBox(t *template, kind string) *box {

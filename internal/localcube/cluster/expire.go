@@ -19,6 +19,7 @@ func (c *Cluster) expire(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			c.keepUses()
 			return
 		case now := <-tick.C:
 			for _, b := range c.overdue(now) {
@@ -26,6 +27,7 @@ func (c *Cluster) expire(ctx context.Context) {
 			}
 			if now.Sub(saved) > saveEvery {
 				saved = now
+				c.keepUses()
 				c.note(c.store.save())
 			}
 		}
@@ -51,7 +53,7 @@ func (c *Cluster) overdue(now time.Time) []*box {
 func (c *Cluster) isOver(b *box, now time.Time) (over bool) {
 	c.store.view(func(s *state) {
 		r := s.Records[b.spec.ID]
-		over = r != nil && r.Window != Never && !now.Before(r.LastUse.Add(time.Duration(r.Window)*time.Second))
+		over = r != nil && r.Window != Never && !now.Before(b.end(r))
 	})
 	return over
 }

@@ -69,6 +69,7 @@ func (c *Cluster) freeze(ctx context.Context, b *box) error {
 func (c *Cluster) record(b *box, change func(*record)) error {
 	return c.store.change(func(s *state) {
 		if r := s.Records[b.spec.ID]; r != nil {
+			r.LastUse = b.lastUse(r)
 			change(r)
 		}
 	})
@@ -202,7 +203,11 @@ func (c *Cluster) SetNetwork(ctx context.Context, id string, n Network) error {
 	if err := c.enforce(ctx, b, found, rules); err != nil {
 		return err
 	}
-	return c.record(b, func(r *record) { r.Network = &n })
+	err = c.record(b, func(r *record) { r.Network = &n })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mask = nil
+	return err
 }
 
 // Delete removes a sandbox with all that is its own. What was mounted stays.
@@ -229,6 +234,7 @@ func (c *Cluster) remove(ctx context.Context, b *box) error {
 
 // removeLocked is remove for one that holds b.life.
 func (c *Cluster) removeLocked(ctx context.Context, b *box) error {
+	b.setEnding(true)
 	b.mu.Lock()
 	release := b.release
 	b.release = nil
@@ -238,6 +244,7 @@ func (c *Cluster) removeLocked(ctx context.Context, b *box) error {
 		err = errors.Join(err, release(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
+		b.setEnding(false)
 		return err
 	}
 	return c.bury(b.spec.ID)

@@ -51,9 +51,7 @@ func (c *Cluster) describe(b *box) Sandbox {
 				out.State = StatePaused
 			}
 			out.EnvdVersion, out.PausedAt, lost = or(rec.EnvdVersion, fallbackVersion), rec.PausedAt, rec.Lost
-			if rec.Window != Never {
-				out.End = rec.LastUse.Add(time.Duration(rec.Window) * time.Second)
-			}
+			out.End = b.end(rec)
 		}
 	})
 	out.Metadata, out.ListLabels = map[string]string{}, map[string]string{}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -14,19 +15,27 @@ type backend struct {
 	in     *bufio.Reader
 	key    string
 	reused bool
-	expiry *time.Timer
+	since  time.Time // when it became idle
 }
 
-// backends keeps connections for the next request. None is older than idleTimeout.
+// backends keeps connections for the next request, none much longer than idleTimeout.
 type backends struct {
-	mu   sync.Mutex
-	idle map[string][]*backend
+	mu    sync.Mutex
+	idle  map[string][]*backend // the latest last
+	sweep *time.Timer           // runs while there are any
 }
 
-const idlePerPort = 64
+const (
+	idlePerPort = 64
+	// headBuffer holds the head of an answer, and a short answer whole.
+	headBuffer = 32 << 10
+)
+
+func (t target) key() string { return t.id + ":" + strconv.Itoa(t.port) }
 
 // take gives an idle connection, or a new one where there is none or fresh is wanted.
-func (p *backends) take(ctx context.Context, to target, key string, fresh bool) (*backend, error) {
+func (p *backends) take(ctx context.Context, to target, fresh bool) (*backend, error) {
+	key := to.key()
 	if b := p.pop(key); b != nil {
 		if !fresh {
 			return b, nil
@@ -37,7 +46,7 @@ func (p *backends) take(ctx context.Context, to target, key string, fresh bool) 
 	if err != nil {
 		return nil, err
 	}
-	return &backend{Conn: conn, in: bufio.NewReader(conn), key: key}, nil
+	return &backend{Conn: conn, in: bufio.NewReaderSize(conn, headBuffer), key: key}, nil
 }
 
 func (p *backends) pop(key string) *backend {
@@ -48,18 +57,9 @@ func (p *backends) pop(key string) *backend {
 		return nil
 	}
 	b := list[len(list)-1]
-	p.set(key, list[:len(list)-1])
-	b.expiry.Stop()
+	p.idle[key] = list[:len(list)-1] // an empty list stays until the next sweep: it is likely to be filled again
 	b.reused = true
 	return b
-}
-
-func (p *backends) set(key string, list []*backend) {
-	if len(list) == 0 {
-		delete(p.idle, key)
-		return
-	}
-	p.idle[key] = list
 }
 
 // keep puts a connection by whose last answer was read to its end.
@@ -70,20 +70,32 @@ func (p *backends) keep(b *backend) {
 		_ = b.Close() // there are enough
 		return
 	}
-	b.expiry = time.AfterFunc(idleTimeout, func() { p.drop(b) })
+	b.since = time.Now()
 	p.idle[b.key] = append(p.idle[b.key], b)
+	if p.sweep == nil {
+		p.sweep = time.AfterFunc(idleTimeout, p.expire)
+	}
 }
 
-// drop closes a connection that has been idle for too long.
-func (p *backends) drop(old *backend) {
+// expire closes what was idle for too long.
+func (p *backends) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, b := range p.idle[old.key] {
-		if b == old {
-			p.set(old.key, append(p.idle[old.key][:i:i], p.idle[old.key][i+1:]...))
-			_ = old.Close() // nobody uses it
-			return
+	limit := time.Now().Add(-idleTimeout)
+	for key, list := range p.idle {
+		n := 0
+		for n < len(list) && !list[n].since.After(limit) {
+			_ = list[n].Close() // nobody uses it
+			n++
 		}
+		p.idle[key] = append([]*backend(nil), list[n:]...)
+		if n == len(list) {
+			delete(p.idle, key)
+		}
+	}
+	p.sweep = nil
+	if len(p.idle) > 0 {
+		p.sweep = time.AfterFunc(idleTimeout/2, p.expire)
 	}
 }
 
@@ -91,9 +103,11 @@ func (p *backends) drop(old *backend) {
 func (p *backends) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.sweep != nil {
+		p.sweep.Stop()
+	}
 	for key, list := range p.idle {
 		for _, b := range list {
-			b.expiry.Stop()
 			_ = b.Close() // nobody uses it
 		}
 		delete(p.idle, key)

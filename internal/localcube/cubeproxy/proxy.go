@@ -3,7 +3,6 @@ package cubeproxy
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +18,7 @@ const (
 	answerTimeout = 7206 * time.Second
 	maxBody       = 256 << 20
 	idleTimeout   = 30 * time.Second
+	closeGrace    = 5 * time.Second
 )
 
 // Proxy is the data plane. It is an http.Handler; Close it.
@@ -27,27 +27,34 @@ type Proxy struct {
 	transport *http.Transport
 	reverse   *httputil.ReverseProxy
 	backends  backends
+	buffers   *pool
+	fronts    []*front
 }
 
 // New makes the data plane of a cluster.
 func New(c *cluster.Cluster, log *slog.Logger) *Proxy {
-	p := &Proxy{cluster: c, backends: backends{idle: map[string][]*backend{}}}
+	p := &Proxy{cluster: c, backends: backends{idle: map[string][]*backend{}}, buffers: newPool()}
 	p.transport = &http.Transport{
 		Proxy: nil, DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: idleTimeout,
 		ResponseHeaderTimeout: answerTimeout,
 	}
 	p.reverse = &httputil.ReverseProxy{
-		Rewrite: rewrite, Transport: p.transport, FlushInterval: -1, ErrorHandler: upstreamFailed,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), BufferPool: newPool(),
+		Rewrite: rewrite, Transport: p.transport, FlushInterval: -1, ErrorHandler: reverseFailed,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), BufferPool: p.buffers,
 	}
 	return p
 }
 
-// Close drops idle connections to sandboxes.
+// Close waits for what goes the short way, for at most a few seconds, and drops
+// idle connections to sandboxes.
 func (p *Proxy) Close() error {
+	var errs []error
+	for _, f := range p.fronts {
+		errs = append(errs, f.wait(closeGrace))
+	}
 	p.transport.CloseIdleConnections()
 	p.backends.close()
-	return nil
+	return errors.Join(errs...)
 }
 
 // target is where one request goes.
@@ -61,32 +68,37 @@ type target struct {
 
 type targetKey struct{}
 
-// ServeHTTP passes one request on.
+// ServeHTTP passes one request on, whatever it is.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	to, ok := parse(r)
-	if !ok {
-		refuse(w, http.StatusBadRequest, "bad request")
-		return
-	}
 	if r.ContentLength > maxBody {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		return
 	}
-	visit, err := p.cluster.Visit(r.Context(), to.id, token(r))
-	if err != nil {
-		visitFailed(w, err)
+	to, ok := p.admit(r.Context(), w, r)
+	if !ok {
 		return
 	}
-	to.visit = visit
-	if visit.MaskHost != "" {
-		to.host = strings.ReplaceAll(visit.MaskHost, "${PORT}", strconv.Itoa(to.port))
-	}
-	if isPlain(r) {
-		p.direct(w, r, to)
-		return
-	}
+	defer to.visit.Leave()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
+}
+
+// admit finds out where a request goes, or answers it. The target's visit is the caller's to leave.
+func (p *Proxy) admit(ctx context.Context, w http.ResponseWriter, r *http.Request) (target, bool) {
+	to, ok := parse(r)
+	if !ok {
+		refuse(w, http.StatusBadRequest, "bad request")
+		return to, false
+	}
+	var err error
+	if to.visit, err = p.cluster.Visit(ctx, to.id, token(r)); err != nil {
+		visitFailed(w, err)
+		return to, false
+	}
+	if mask := to.visit.MaskHost; mask != "" {
+		to.host = strings.ReplaceAll(mask, "${PORT}", strconv.Itoa(to.port))
+	}
+	return to, true
 }
 
 func token(r *http.Request) string {
@@ -136,6 +148,12 @@ func rewrite(pr *httputil.ProxyRequest) {
 	pr.SetXForwarded()
 }
 
+// reverseFailed is upstreamFailed for the ReverseProxy.
+func reverseFailed(w http.ResponseWriter, r *http.Request, err error) {
+	to, _ := r.Context().Value(targetKey{}).(target) // set by ServeHTTP
+	upstreamFailed(w, to, err)
+}
+
 // dial connects to the sandbox of the request that needs the connection.
 func dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	to, ok := ctx.Value(targetKey{}).(target)
@@ -143,46 +161,4 @@ func dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, errors.New("connecting to no sandbox")
 	}
 	return to.visit.Dial(ctx, to.port)
-}
-
-func visitFailed(w http.ResponseWriter, err error) {
-	switch {
-	case errors.Is(err, cluster.ErrForbidden):
-		refuse(w, http.StatusForbidden, "forbidden")
-	case errors.Is(err, cluster.ErrGone):
-		refuse(w, http.StatusGone, "gone")
-	case errors.Is(err, cluster.ErrUnknown):
-		refuse(w, http.StatusNotFound, "not found")
-	case errors.Is(err, cluster.ErrPaused):
-		w.Header().Set("Retry-After", "2")
-		refuse(w, http.StatusServiceUnavailable, "service unavailable")
-	default:
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, "service unavailable")
-	}
-}
-
-// refuse answers in the proxy's own shape.
-func refuse(w http.ResponseWriter, status int, word string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"error":"`+word+`"}`) // a client that hung up is none of ours to tell
-}
-
-const badGateway = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>openresty</center>\r\n</body>\r\n</html>\r\n"
-
-// upstreamFailed answers where the sandbox could not be reached.
-func upstreamFailed(w http.ResponseWriter, _ *http.Request, err error) {
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		w.WriteHeader(http.StatusRequestEntityTooLarge)
-		return
-	case errors.Is(err, cluster.ErrNoPort):
-		refuse(w, http.StatusNotFound, "not found")
-		return
-	}
-	w.Header().Set("Content-Type", "text/html")
-	w.WriteHeader(http.StatusBadGateway)
-	_, _ = io.WriteString(w, badGateway) // a client that hung up is none of ours to tell
 }

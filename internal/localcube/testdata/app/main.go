@@ -1,5 +1,6 @@
 // Command app stands in for an image: on ports 9000 and 49983 it answers every
-// request, with the Host it sees; /stream answers in two parts, /upgrade echoes.
+// request, with the Host it sees; /stream answers in two parts, /upgrade echoes,
+// /slow takes its time, /hold and /silent never end, and /left counts who left them.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +23,27 @@ func main() {
 		fmt.Fprint(w, "two")
 	})
 	http.HandleFunc("/upgrade", echo)
+	http.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(400 * time.Millisecond)
+		fmt.Fprint(w, "at last")
+	})
+	var left atomic.Int32
+	wait := func(r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil { // only then it is noticed that the client leaves
+			log.Print(err)
+		}
+		<-r.Context().Done()
+		left.Add(1)
+	}
+	http.HandleFunc("/silent", func(_ http.ResponseWriter, r *http.Request) { wait(r) })
+	http.HandleFunc("/hold", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "held")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			log.Print(err)
+		}
+		wait(r)
+	})
+	http.HandleFunc("/left", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, left.Load()) })
 	http.HandleFunc("/trailer", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
 		fmt.Fprint(w, "body")
