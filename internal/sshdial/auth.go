@@ -41,7 +41,8 @@ func (d *Dialer) newAuth(ctx context.Context, s *settings, g *guard) *auth {
 		a.ask = nil
 	}
 	a.failure = AuthError{User: s.user, Host: s.host, Port: s.port}
-	a.order(a.files(), a.agentKeys(ctx))
+	held := a.agentKeys(ctx)
+	a.order(a.files(held), held)
 	return a
 }
 
@@ -64,11 +65,11 @@ func (a *auth) skip(key Key, reason string) {
 
 // files are the keys and certificates of files. Certificates that are not
 // configured lie beside their keys.
-func (a *auth) files() []identity {
+func (a *auth) files(held []ssh.Signer) []identity {
 	var ids []identity
 	for _, path := range a.set.identities {
 		id := a.readIdentity(path)
-		if id.missing() {
+		if id.absent {
 			if a.set.explicit {
 				a.skip(Key{From: path}, "no such file")
 			}
@@ -80,7 +81,7 @@ func (a *auth) files() []identity {
 		}
 		for _, name := range []string{path + "-cert.pub", strings.TrimSuffix(path, ".pub") + "-cert.pub"} {
 			if cert, ok := readPublic(name).(*ssh.Certificate); ok && !hasKey(ids, cert) {
-				ids = append(ids, certified(name, cert, ids))
+				ids = append(ids, certified(name, cert, ids, held))
 			}
 		}
 	}
@@ -90,7 +91,7 @@ func (a *auth) files() []identity {
 			a.skip(Key{From: path}, "it is not a certificate that can be read")
 			continue
 		}
-		ids = append(ids, certified(path, cert, ids))
+		ids = append(ids, certified(path, cert, ids, held))
 	}
 	return ids
 }
@@ -99,23 +100,28 @@ func hasKey(ids []identity, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(ids, func(id identity) bool { return id.public != nil && equal(id.public, key) })
 }
 
-// certified joins a certificate with the private key it is for.
-func certified(path string, cert *ssh.Certificate, ids []identity) identity {
-	id := identity{path: path, public: cert, reason: "its private key is in no file"}
+// certified joins a certificate with the private key it is for, of a file or
+// else of the agent.
+func certified(path string, cert *ssh.Certificate, ids []identity, held []ssh.Signer) identity {
+	id := identity{path: path, public: cert, reason: "its private key is in no file and not in the agent"}
 	for _, other := range ids {
-		if other.public == nil || !equal(other.public, cert.Key) {
-			continue
-		}
-		if other.signer == nil {
+		if other.public != nil && equal(other.public, cert.Key) && other.signer == nil {
 			id.reason = other.reason
+		} else if other.signer != nil {
+			held = append([]ssh.Signer{other.signer}, held...)
+		}
+	}
+	for _, signer := range held {
+		if !equal(signer.PublicKey(), cert.Key) {
 			continue
 		}
-		signer, err := ssh.NewCertSigner(cert, other.signer)
+		joined, err := ssh.NewCertSigner(cert, signer)
 		if err != nil {
 			id.reason = err.Error()
 			continue
 		}
-		id.signer = signer
+		id.signer = joined
+		return id
 	}
 	return id
 }

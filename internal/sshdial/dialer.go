@@ -42,8 +42,8 @@ type Dialer struct {
 
 // Dial connects to a target, through its jump hosts, and authenticates. The
 // context ends the dialling, not the connection, which the caller closes.
-// Errors are *TargetError, *ConfigError, *UnreachableError, *HostKeyError and
-// *AuthError; one of a jump host names it.
+// Errors are *TargetError, *ConfigError, *UnreachableError, *HostKeyError,
+// *AuthError, and the context's cause; one of a jump host names it.
 func (d *Dialer) Dial(ctx context.Context, target string) (*Conn, error) {
 	t, err := ParseTarget(target)
 	if err != nil {
@@ -59,9 +59,9 @@ func (d *Dialer) Dial(ctx context.Context, target string) (*Conn, error) {
 		if err != nil {
 			_ = conn.Close() // the error before it tells more
 			if i < len(route)-1 {
-				return nil, fmt.Errorf("connecting to %s through jump host %s: %w", t.Host, h.target, err)
+				return nil, fmt.Errorf("connecting to jump host %s: %w", h.target, err)
 			}
-			return nil, fmt.Errorf("connecting to %s: %w", target, err)
+			return nil, err
 		}
 		conn.clients = append(conn.clients, client)
 	}
@@ -137,7 +137,7 @@ func (s *settings) explain(ctx context.Context, cause, err error, a *auth) error
 // failed is the end of ctx, or of the time.
 func (s *settings) failed(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return fmt.Errorf("connecting to %s port %d: %w", s.host, s.port, context.Cause(ctx))
 	}
 	return unreachable(s.host, s.port, cause)
 }

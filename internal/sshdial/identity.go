@@ -19,6 +19,7 @@ type identity struct {
 	public ssh.PublicKey // nil where it is not known yet
 	signer ssh.Signer    // nil where the private part cannot be had
 	reason string        // why signer is nil
+	absent bool          // there is no such file, nor a public part beside it
 }
 
 // maxKeyFile is more than any key takes.
@@ -31,6 +32,7 @@ func (a *auth) readIdentity(path string) identity {
 	data, err := readKeyFile(path)
 	if err != nil {
 		id.reason = reasonOf(err)
+		id.absent = id.public == nil && errors.Is(err, fs.ErrNotExist)
 		return id
 	}
 	if public := parsePublic(data); public != nil {
@@ -133,9 +135,4 @@ func parsePublic(data []byte) ssh.PublicKey {
 		return nil
 	}
 	return key
-}
-
-// missing tells whether the identity is no file at all.
-func (id identity) missing() bool {
-	return id.signer == nil && id.public == nil && id.reason == fs.ErrNotExist.Error() || id.reason == syscall.ENOENT.Error()
 }
