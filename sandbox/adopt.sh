@@ -22,6 +22,7 @@ merge() {
 # enter NAME: goes there, or fails where a link led elsewhere.
 enter() {
 	want=$(pwd -P)/${1#./}
+	# point: before-enter
 	cd -P "$1" 2>/dev/null && [ "$(pwd -P)" = "$want" ] || refuse taken "$want changed while it was read"
 }
 
@@ -46,6 +47,7 @@ adopt() {
 	esac
 	room "$default"
 	copy=$stage/adopt-$1
+	making=$copy
 	cd -P "$home" 2>/dev/null && [ "$(pwd -P)" = "$(cd -P "$homes" && pwd -P)/${home##*/}" ] || refuse taken "$home changed while it was read"
 	merge "$default"
 	# point: before-config

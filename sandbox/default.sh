@@ -25,6 +25,7 @@ if [ ! -f "$own/id" ] || [ -L "$own/id" ]; then
 	try 'writing an id' mv -f -T "$stage/id" "$own/id"
 fi
 made=$stage/default-$2
+making=$made
 try "making $made" mkdir -m 0700 "$made"
 say id "$(cat "$own/id")"
 say place "$made"

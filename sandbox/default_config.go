@@ -22,8 +22,8 @@ func secretIn(config []byte) (key string, err error) {
 	return secretBelow(root, ""), nil
 }
 
-// secretBelow looks at a node. Aliases are not followed: what they stand for is
-// looked at where it is written.
+// secretBelow looks at a node. Aliases are not followed into mappings: what they
+// stand for is looked at where it is written.
 func secretBelow(n *yaml.Node, at string) string {
 	for i, child := range n.Content {
 		key := at
@@ -47,6 +47,9 @@ func secretBelow(n *yaml.Node, at string) string {
 // isSecret tells a secret from a number, a switch, a reference to a variable
 // and the words that stand for no key.
 func isSecret(n *yaml.Node) bool {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
 	v := strings.TrimSpace(n.Value)
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && len(v) >= 8 && !strings.HasPrefix(v, "$") && v != "no-key-required"
 }

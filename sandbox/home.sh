@@ -14,9 +14,11 @@ end() {
 	exit 0
 }
 
-# refuse KIND DETAIL…: ends the script, subshells too where they end with || exit.
+# refuse KIND DETAIL…: ends the script, subshells too where they end with || exit; what was being made goes.
+making=
 refuse() {
 	kind=$1
+	[ -z "$making" ] || rm -rf "$making"
 	shift
 	say refused "$kind
 $*"
@@ -167,6 +169,7 @@ seed() {
 	esac
 	room "$default"
 	copy=$stage/home-$2
+	making=$copy
 	# point: before-copy
 	try 'copying the default home' cp -a "$default" "$copy"
 	settle "$copy"
