@@ -15,6 +15,7 @@ import (
 func newSandbox(app *app) *cobra.Command {
 	group := newGroup("sandbox", "Make sandboxes of Hermes Studio, and look after them",
 		newSandboxCreate(app), newSandboxLs(app), newSandboxShow(app), newSandboxURL(app),
+		newSandboxConnect(app), newSandboxExec(app), newSandboxLogs(app), newSandboxOpen(app), newSandboxForward(app),
 		newSandboxPause(app), newSandboxResume(app), newSandboxStop(app), newSandboxRebuild(app))
 	group.Long = "A sandbox has a home and a workspace of its own, which are directories on a node and outlive it. " +
 		"A SANDBOX argument is a name or a sandbox id."
@@ -59,6 +60,9 @@ func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start
 	client := &sandbox.Client{
 		Cube: link.Client, Layout: sandbox.Layout{Root: cfg.SharedRoot}, Route: route, Version: cfg.Cube.Version,
 		Progress: a.sayStep, Note: a.note, Warn: a.warn, Secret: a.secrets.Add,
+	}
+	if local {
+		client.Version = "0.7.0" // what the local Cube speaks as
 	}
 	return &sandboxes{a, cfg, link, client}, nil
 }

@@ -34,31 +34,41 @@ func buildStudio(t *testing.T, engine dockertest.Engine) {
 	t.Helper()
 	studioBuilt.Lock()
 	defer studioBuilt.Unlock()
-	var archive bytes.Buffer
-	out := tar.NewWriter(&archive)
+	files := map[string]string{}
 	for _, name := range []string{"Dockerfile", "hermes-studio", "config.yaml"} {
 		text, err := os.ReadFile(filepath.Join("testdata", "studio", name))
 		if err != nil {
 			t.Fatal(err)
 		}
+		files[name] = string(text)
+	}
+	buildImage(t, engine, studioImage, files)
+}
+
+// buildImage has the Engine build an image of a few files.
+func buildImage(t *testing.T, engine dockertest.Engine, ref string, files map[string]string) {
+	t.Helper()
+	var archive bytes.Buffer
+	out := tar.NewWriter(&archive)
+	for name, text := range files {
 		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := out.Write(text); err != nil {
+		if _, err := io.WriteString(out, text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	res, err := engine.Client.ImageBuild(t.Context(), &archive, build.ImageBuildOptions{Tags: []string{studioImage}})
+	res, err := engine.Client.ImageBuild(t.Context(), &archive, build.ImageBuildOptions{Tags: []string{ref}})
 	if err != nil {
-		t.Fatalf("building %s: %v", studioImage, err)
+		t.Fatalf("building %s: %v", ref, err)
 	}
 	said, err := io.ReadAll(res.Body)
 	res.Body.Close()
 	if err != nil || strings.Contains(string(said), `"error"`) {
-		t.Fatalf("building %s: %v\n%s", studioImage, err, said)
+		t.Fatalf("building %s: %v\n%s", ref, err, said)
 	}
 }
 
@@ -135,7 +145,7 @@ func (s *stage) newClient(link *cube.Client, engine dockertest.Engine) *sandbox.
 		s.said = append(s.said, fmt.Sprintf(format, args...))
 	}
 	return &sandbox.Client{
-		Cube: link, Layout: sandbox.Layout{Root: "/data/shared"},
+		Cube: link, Layout: sandbox.Layout{Root: "/data/shared"}, Version: "0.7.0",
 		Nodes: []node.Node{node.NewLocal(localcube.Helper{Docker: engine.Client, Image: studioImage, SharedRoot: s.opts.SharedRoot})},
 		Route: sandbox.Route{
 			Proxy:  envd.Proxy{Host: s.status.Proxy.IP, Port: s.status.Proxy.Port, Scheme: s.status.Proxy.Scheme},
@@ -159,7 +169,7 @@ func (s *stage) newClient(link *cube.Client, engine dockertest.Engine) *sandbox.
 func (s *stage) template(image string) string {
 	s.Helper()
 	job, err := s.client.Cube.SubmitTemplate(s.Context(), cube.TemplateRequest{
-		Image: image, Name: "hermes-studio", WritableLayerSize: "1Gi", ExposedPorts: []int{9000, 49983},
+		Image: image, WritableLayerSize: "1Gi", ExposedPorts: []int{9000, 49983},
 		Probe: &cube.Probe{Port: 49983, Path: "/health"},
 	})
 	for err == nil && !job.Done() {

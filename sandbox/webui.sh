@@ -33,4 +33,5 @@ mkdir -p "$home/web-ui/logs"
 log=$home/web-ui/logs/supervisor.log
 if [ -f "$log" ] && [ "$(wc -c <"$log")" -gt 1000000 ]; then mv -f "$log" "$log.1"; fi
 rm -f /run/hermesbox-web-ui.end
-setsid sh -c "$1" hermesbox-web-ui </dev/null >>"$log" 2>&1 &
+printf '%s\n' "$1" >/run/hermesbox-web-ui.sh
+setsid sh /run/hermesbox-web-ui.sh </dev/null >>"$log" 2>&1 &
