@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -39,8 +40,9 @@ func newApp(sys System) *app {
 	for _, name := range []string{"CUBE_API_KEY", "E2B_API_KEY"} {
 		secrets.Add(sys.Getenv(name))
 	}
+	kind := redact.Kind{Patience: 250 * time.Millisecond} // nobody waits longer for the end of a line
 	return &app{
-		in: sys.In, out: secrets.Writer(sys.Out), err: secrets.Writer(sys.Err), rawOut: sys.Out, rawErr: sys.Err,
+		in: sys.In, out: secrets.Stream(sys.Out, kind), err: secrets.Stream(sys.Err, kind), rawOut: sys.Out, rawErr: sys.Err,
 		getenv: sys.Getenv, secrets: secrets, output: "text",
 	}
 }

@@ -53,6 +53,9 @@ func (a *app) report(err error) int {
 	case errors.Is(err, errChecks):
 		return exitChecks
 	}
+	if status := exitStatus(0); errors.As(err, &status) {
+		return int(status)
+	}
 	f := failed(err)
 	a.printError(f.Error(), f.hint)
 	return f.code
@@ -70,6 +73,6 @@ func (a *app) printError(message, hint string) {
 	}
 	fmt.Fprintf(a.err, "hermesbox: error: %s\n", visible(message))
 	if hint != "" {
-		fmt.Fprintf(a.err, "hermesbox: hint: %s\n", hint)
+		fmt.Fprintf(a.err, "hermesbox: hint: %s\n", visible(hint))
 	}
 }

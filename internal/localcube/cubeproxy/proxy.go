@@ -79,6 +79,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer to.visit.Leave()
+	// Else a command that answers before its request was read to the end is cut
+	// off, now and then.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
 }
