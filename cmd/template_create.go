@@ -34,8 +34,9 @@ func newTemplateCreate(app *app) *cobra.Command {
 		Use:   "create",
 		Short: "Register an image as a template, and wait until it is READY",
 		Long: `Create has Cube make a template from an image and prints its id. A READY template of the
-same image and with the same settings is used again; then nothing is made. A job that
-failed does not hinder the next try.`,
+same image and with the same settings is used again; then nothing is made. A job for it
+that was begun on this machine and still runs is not doubled: its template is waited for,
+or, with --detach, its id is printed. A job that failed does not hinder the next try.`,
 		Example: `  hermesbox template create --image registry.example.com/team/hermes-studio@sha256:…
   hermesbox template create --cube local --image "$(hermesbox build)" --allow-out-cidr 10.10.0.5/32`,
 		Args: noStrayBool,
@@ -77,12 +78,12 @@ func runTemplateCreate(ctx context.Context, app *app, out io.Writer, opts templa
 	if err != nil {
 		return err
 	}
-	unlock, err := app.lockTemplate(ctx, loaded.Config, local)
+	held, err := app.lockTemplate(ctx, loaded.Config, local)
 	if err != nil {
 		return err
 	}
-	done, err := app.register(ctx, loaded.Config.Cube, local, spec, opts.detach)
-	if err := errors.Join(err, unlock()); err != nil {
+	done, err := app.register(ctx, loaded.Config.Cube, held, spec, registerOptions{local, opts.detach})
+	if err := errors.Join(err, held.Close()); err != nil {
 		return err
 	}
 	return printRegistered(app, out, done)
@@ -113,8 +114,8 @@ func (a *app) warnEgress(spec template.Spec, cfg config.Config) {
 
 // lockTemplate makes this the only run on this machine that registers
 // templates of the name with the cluster, so that two at once end with one.
-func (a *app) lockTemplate(ctx context.Context, cfg config.Config, local bool) (unlock func() error, err error) {
-	dir, err := a.locks()
+func (a *app) lockTemplate(ctx context.Context, cfg config.Config, local bool) (*template.Held, error) {
+	dir, err := a.locks(local)
 	if err != nil {
 		return nil, err
 	}
@@ -125,22 +126,29 @@ func (a *app) lockTemplate(ctx context.Context, cfg config.Config, local bool) (
 	return template.Lock(ctx, dir, key, func() { a.note("waiting for another run that registers %s", cfg.Template.Name) })
 }
 
-// register does the template stage; the caller has the lock.
-func (a *app) register(ctx context.Context, cfg config.Cube, local bool, spec template.Spec, detach bool) (done template.Registered, err error) {
-	link, err := a.openCube(ctx, cfg, local, true)
+// registerOptions say where and how a template is registered.
+type registerOptions struct {
+	local  bool // with the local Cube
+	detach bool
+}
+
+// register does the template stage under the lock.
+func (a *app) register(ctx context.Context, cfg config.Cube, held *template.Held, spec template.Spec, opts registerOptions) (done template.Registered, err error) {
+	link, err := a.openCube(ctx, cfg, opts.local, true)
 	if err != nil {
 		return done, err
 	}
 	defer link.Close()
 	client := a.templateClient(link)
-	done, err = client.Register(ctx, spec, detach)
+	client.Held = held
+	done, err = client.Register(ctx, spec, opts.detach)
 	if err != nil {
 		if ctx.Err() != nil && done.Job != "" {
 			a.note("the job goes on: %s template watch %s", a.again(), done.ID)
 		}
 		return done, cubeFailed(err)
 	}
-	if done.Made {
+	if done.Job != "" {
 		a.sayOutdated(ctx, client, spec.Name, done.ID)
 	} else {
 		a.note("template %s is READY with the same image and settings; nothing is made", done.ID)
@@ -148,13 +156,16 @@ func (a *app) register(ctx context.Context, cfg config.Cube, local bool, spec te
 	return done, nil
 }
 
-// locks is the directory for lock files.
-func (a *app) locks() (string, error) {
+// locks is the directory for lock files. Those of the local Cube go down with it.
+func (a *app) locks(local bool) (string, error) {
 	state, err := localcube.StateDir(a.getenv)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(filepath.Dir(state), "locks"), nil
+	if local {
+		return filepath.Join(state, localcube.LockDir), nil
+	}
+	return filepath.Join(filepath.Dir(state), localcube.LockDir), nil
 }
 
 // sayOutdated tells of sandboxes that a new template leaves behind. The

@@ -73,7 +73,10 @@ func (m *cubeMaster) get(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	status := "READY"
-	if m.fail != "" {
+	switch {
+	case m.endless:
+		status = "RUNNING"
+	case m.fail != "":
 		status = "FAILED"
 	}
 	var list []string

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermesbox/hermesbox/image"
+	"github.com/hermesbox/hermesbox/template"
 )
 
 func newUp(app *app) *cobra.Command {
@@ -63,16 +64,16 @@ func (p *pipeline) up(ctx context.Context) (err error) {
 		_, err := p.makeImage(ctx)
 		return err
 	}
-	unlock, err := p.app.lockTemplate(ctx, p.loaded.Config, p.local)
+	held, err := p.app.lockTemplate(ctx, p.loaded.Config, p.local)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, held.Close()) }()
 	img, err := p.makeImage(ctx)
 	if err != nil {
 		return err
 	}
-	return p.makeTemplate(ctx, img)
+	return p.makeTemplate(ctx, held, img)
 }
 
 // makeImage builds and pushes what is not there yet.
@@ -109,17 +110,20 @@ func (p *pipeline) makeImage(ctx context.Context) (image.Image, error) {
 }
 
 // makeTemplate registers the image where no template has it.
-func (p *pipeline) makeTemplate(ctx context.Context, img image.Image) (err error) {
+func (p *pipeline) makeTemplate(ctx context.Context, held *template.Held, img image.Image) (err error) {
 	if p.wanted.Image, err = referTo(ctx, p.app, p.engine, img, p.loaded.Config, p.local); err != nil {
 		return err
 	}
-	done, err := p.app.register(ctx, p.loaded.Config.Cube, p.local, p.wanted, false)
+	done, err := p.app.register(ctx, p.loaded.Config.Cube, held, p.wanted, registerOptions{local: p.local})
 	if err != nil {
 		return err
 	}
 	did := stage{stageTemplate, actionNone, "it is READY with this image and these settings", done.ID}
-	if done.Made {
+	switch {
+	case done.Made:
 		did.Action, did.Reason = actionRegister, done.Reason
+	case done.Job != "":
+		did.Reason = done.Reason
 	}
 	p.record(did)
 	return nil

@@ -43,6 +43,8 @@ type Client struct {
 	Cube *cube.Client
 	// Progress is told of a job whenever something about it changed; may be nil.
 	Progress func(cube.Job)
+	// Held is the lock under which this client registers; it remembers jobs. May be nil.
+	Held *Held
 	// Note is told what is not told by Progress; may be nil.
 	Note func(format string, args ...any)
 	// Interval is the time between two looks at a job; 0 is a second.

@@ -18,7 +18,7 @@ func TestLock(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			unlock, err := Lock(t.Context(), dir, "key", func() { waited.Add(1) })
+			held, err := Lock(t.Context(), dir, "key", func() { waited.Add(1) })
 			if err != nil {
 				t.Error(err)
 				return
@@ -28,7 +28,7 @@ func TestLock(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 			inside.Add(-1)
-			if err := unlock(); err != nil {
+			if err := held.Close(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -37,12 +37,15 @@ func TestLock(t *testing.T) {
 	if waited.Load() == 0 {
 		t.Error("nobody was told to wait")
 	}
+	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }
 
 func TestLockEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	unlock, err := Lock(t.Context(), dir, "key", nil)
+	held, err := Lock(t.Context(), dir, "key", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +57,10 @@ func TestLockEnds(t *testing.T) {
 	if _, err := Lock(ctx, dir, "key", cancel); err == nil {
 		t.Error("got a lock that is taken")
 	}
-	if err := unlock(); err != nil {
+	if err := held.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := other(); err != nil {
+	if err := other.Close(); err != nil {
 		t.Error(err)
 	}
 	file := filepath.Join(dir, "file")

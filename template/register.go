@@ -10,7 +10,8 @@ import (
 // Registered is what Register ends with.
 type Registered struct {
 	ID string `json:"id"`
-	// Made tells that it was made now; Reason says why that was needed.
+	// Made tells that it was submitted now, and Reason why that was needed, or
+	// that a job made it already. Job is empty where it was READY.
 	Made   bool   `json:"made"`
 	Reason string `json:"reason"`
 	Job    string `json:"job"`
@@ -18,11 +19,16 @@ type Registered struct {
 }
 
 // Register gives the READY template that is what the spec wants: one that is
-// there, or a new one, for whose job it waits unless detach is set. A job that
-// failed or stands still is a *JobError, and does not hinder the next try. The
-// error of an unusable spec wraps ErrSpec; then nothing was sent.
+// there, one that a job begun on this machine makes already, or a new one. It
+// waits for the job unless detach is set. A job that failed or stands still is a
+// *JobError, and does not hinder the next try. The error of an unusable spec
+// wraps ErrSpec; then nothing was sent.
 func (c *Client) Register(ctx context.Context, s Spec, detach bool) (Registered, error) {
 	if err := s.Check(); err != nil {
+		return Registered{}, err
+	}
+	digest, err := s.Digest()
+	if err != nil {
 		return Registered{}, err
 	}
 	found, ok, reason, err := c.Find(ctx, s)
@@ -30,28 +36,32 @@ func (c *Client) Register(ctx context.Context, s Spec, detach bool) (Registered,
 		return Registered{}, err
 	}
 	if ok {
-		return Registered{ID: found.ID, Status: found.Status}, nil
+		return Registered{ID: found.ID, Status: found.Status}, c.Held.forget(digest)
 	}
-	c.note("making a template: %s", reason)
-	job, err := c.submit(ctx, s)
-	out := Registered{ID: job.TemplateID, Made: true, Reason: reason, Job: job.ID, Status: job.Status}
+	out, ok, err := c.join(ctx, digest)
+	if !ok && err == nil {
+		out, err = c.begin(ctx, s, digest, reason)
+	}
 	if err != nil || detach {
 		return out, err
 	}
-	if err := c.Watch(ctx, job.TemplateID, job.ID); err != nil {
-		return out, err
+	return c.finish(ctx, digest, out)
+}
+
+// begin submits the job.
+func (c *Client) begin(ctx context.Context, s Spec, digest, reason string) (Registered, error) {
+	c.note("making a template: %s", reason)
+	job, err := c.submit(ctx, s, digest)
+	out := Registered{ID: job.TemplateID, Made: true, Reason: reason, Job: job.ID, Status: job.Status}
+	if err == nil {
+		err = c.Held.begun(digest, job)
 	}
-	out.Status = cube.StatusReady
-	return out, nil
+	return out, err
 }
 
 // submit starts the job, under another of the name's names where a template
 // has it already.
-func (c *Client) submit(ctx context.Context, s Spec) (cube.Job, error) {
-	digest, err := s.Digest()
-	if err != nil {
-		return cube.Job{}, err
-	}
+func (c *Client) submit(ctx context.Context, s Spec, digest string) (cube.Job, error) {
 	request := s.request(digest)
 	job, err := c.Cube.SubmitTemplate(ctx, request)
 	if nameTaken(err) && s.Name != "" {

@@ -130,11 +130,18 @@ func (s *server) status() Status {
 // brokenState begins the names of state files that could not be read.
 const brokenState = "state.json.broken-"
 
+// LockDir is the directory in a state directory for locks on what the local Cube
+// is asked for.
+const LockDir = "locks"
+
 // removeState removes the files of a state directory, and it, if nothing else is in it.
 func removeState(dir string) error {
 	var errs []error
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, fmt.Errorf("removing the state: %w", err))
+	}
+	if err := os.RemoveAll(filepath.Join(dir, LockDir)); err != nil {
 		errs = append(errs, fmt.Errorf("removing the state: %w", err))
 	}
 	for _, e := range entries {
@@ -148,6 +155,9 @@ func removeState(dir string) error {
 	}
 	if len(errs) == 0 {
 		_ = os.Remove(dir) // stays where somebody put something into it
+		if parent := filepath.Dir(dir); filepath.Base(parent) == "hermesbox" {
+			_ = os.Remove(parent) // ours; stays where locks for clusters are in it
+		}
 	}
 	return errors.Join(errs...)
 }

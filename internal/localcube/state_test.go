@@ -1,6 +1,7 @@
 package localcube_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -43,6 +44,10 @@ func TestBrokenState(t *testing.T) {
 	}
 
 	breakState(t, opts, st)
+	lock := filepath.Join(opts.StateDir, localcube.LockDir, "template-x")
+	if err := errors.Join(os.Mkdir(filepath.Dir(lock), 0o700), os.WriteFile(lock, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	down := exec.CommandContext(t.Context(), opts.Exe, "local", "down", "--state-dir", opts.StateDir)
 	if out, err := down.CombinedOutput(); err != nil {
 		t.Fatalf("local down: %v\n%s", err, out)
