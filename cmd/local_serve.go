@@ -120,6 +120,9 @@ func localLog(app *app) *slog.Logger {
 // announce tells where it listens, and what it does not do.
 func announce(app *app, st localcube.Status) {
 	app.note("local Cube: CubeAPI %s, CubeMaster %s, proxy %s://%s:%d", st.APIURL, st.MasterAddr, st.Proxy.Scheme, st.Proxy.IP, st.Proxy.Port)
+	if st.ProxyTLS != "" {
+		app.note("the proxy also speaks TLS on %s", st.ProxyTLS)
+	}
 	app.note("/data/shared is %s", st.SharedRoot)
 	if !st.EgressEnforced {
 		app.warn("%s", st.EgressReason)

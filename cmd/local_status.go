@@ -84,8 +84,12 @@ func printLocalStatus(out io.Writer, st localcube.Status) error {
 	if !st.EgressEnforced {
 		egress = "not enforced: " + st.EgressReason
 	}
-	_, err := fmt.Fprintf(out, "running      pid %d\nCubeAPI      %s\nCubeMaster   %s\nproxy        %s://%s:%d\ndomain       %s\n/data/shared %s\negress       %s\n",
-		st.PID, st.APIURL, st.MasterAddr, st.Proxy.Scheme, st.Proxy.IP, st.Proxy.Port, st.Domain, st.SharedRoot, egress)
+	proxy := fmt.Sprintf("%s://%s:%d", st.Proxy.Scheme, st.Proxy.IP, st.Proxy.Port)
+	if st.ProxyTLS != "" {
+		proxy += ", " + st.ProxyTLS
+	}
+	_, err := fmt.Fprintf(out, "running      pid %d\nCubeAPI      %s\nCubeMaster   %s\nproxy        %s\ndomain       %s\n/data/shared %s\negress       %s\n",
+		st.PID, st.APIURL, st.MasterAddr, proxy, st.Domain, st.SharedRoot, egress)
 	if err == nil && len(st.Faults) > 0 {
 		_, err = fmt.Fprintf(out, "faults       %s\n", strings.Join(st.Faults, ", "))
 	}

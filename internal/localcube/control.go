@@ -26,6 +26,7 @@ const controlTimeout = 2 * time.Minute
 // controlStatus is Status with what its JSON for users leaves out.
 type controlStatus struct {
 	Status
+	TLS    string   `json:"proxy_tls,omitempty"`
 	Reason string   `json:"egress_reason,omitempty"`
 	On     []string `json:"faults,omitempty"`
 }
@@ -49,7 +50,7 @@ func (s *server) control() http.Handler {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
 		st := s.status()
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(controlStatus{st, st.EgressReason, st.Faults}) // a caller that hung up is none of ours to tell
+		_ = json.NewEncoder(w).Encode(controlStatus{st, st.ProxyTLS, st.EgressReason, st.Faults}) // a caller that hung up is none of ours to tell
 	})
 	mux.HandleFunc("POST /down", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
@@ -89,7 +90,7 @@ func Ask(ctx context.Context, stateDir string) (Status, error) {
 		return Status{}, nil
 	}
 	st := out.Status
-	st.EgressReason, st.Faults = out.Reason, out.On
+	st.ProxyTLS, st.EgressReason, st.Faults = out.TLS, out.Reason, out.On
 	return st, err
 }
 

@@ -118,6 +118,9 @@ func (s *server) status() Status {
 		Running: true, PID: os.Getpid(), APIURL: "http://" + s.listeners.api.Addr().String(), MasterAddr: "http://" + s.listeners.master.Addr().String(),
 		Proxy: proxyOf(s.listeners.proxy.Addr()), Domain: s.opts.Domain, SharedRoot: s.opts.SharedRoot, EgressEnforced: reason == nil,
 	}
+	if s.listeners.tls != nil {
+		out.ProxyTLS = "https://" + s.listeners.tls.Addr().String()
+	}
 	if reason != nil {
 		out.EgressReason = reason.Error()
 	}

@@ -18,6 +18,8 @@ type Status struct {
 	// SharedRoot is the user's directory that stands for /data/shared.
 	SharedRoot     string `json:"shared_root"`
 	EgressEnforced bool   `json:"egress_enforced"`
+	// ProxyTLS is the address where the proxy speaks TLS as well, "" where it does not.
+	ProxyTLS string `json:"-"`
 	// EgressReason says why outbound rules are not enforced.
 	EgressReason string   `json:"-"`
 	Faults       []string `json:"-"`
