@@ -10,6 +10,7 @@ import (
 	"github.com/hermesbox/hermesbox/internal/config"
 	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/sandbox"
+	"github.com/hermesbox/hermesbox/skills"
 )
 
 func newSandbox(app *app) *cobra.Command {
@@ -30,7 +31,12 @@ type sandboxes struct {
 	client *sandbox.Client
 }
 
-func (s *sandboxes) close() { s.link.Close() }
+func (s *sandboxes) close() {
+	if err := closeNodes(s.client.Nodes); err != nil && s.app.verbose {
+		s.app.note("%v", err)
+	}
+	s.link.Close()
+}
 
 // sandboxes connects to the Cube of the configuration. An own local Cube is not
 // started for a look.
@@ -64,7 +70,10 @@ func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start
 	if local {
 		client.Version = "0.7.0" // what the local Cube speaks as
 	}
-	return &sandboxes{a, cfg, link, client}, nil
+	s := &sandboxes{a, cfg, link, client}
+	client.Overlay = s.overlay
+	s.connectNodes(ctx)
+	return s, nil
 }
 
 // routeOf is how the ports of sandboxes are reached.
@@ -93,5 +102,15 @@ func routeOf(cfg config.Cube, link *connected) (sandbox.Route, error) {
 	return r, nil
 }
 
-// sayStep tells how far a create is.
-func (a *app) sayStep(s sandbox.Step) { a.note("%s", s) }
+// sayStep tells how far a create is. What failed is the error's to say.
+func (a *app) sayStep(s sandbox.Step) {
+	if s.Status != sandbox.Failed {
+		a.note("%s", s)
+	}
+}
+
+// overlay links the public skills, and says what it did.
+func (s *sandboxes) overlay(ctx context.Context, service *envd.Client) (string, error) {
+	done, err := skills.Overlay(ctx, service)
+	return done.String(), err
+}

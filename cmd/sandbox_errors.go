@@ -45,6 +45,9 @@ func sandboxFailed(err error) error {
 			return &failure{err: err, code: a.code, hint: a.hint}
 		}
 	}
+	if err = nodeFailed(err); errors.As(err, &f) {
+		return err
+	}
 	return cubeFailed(err)
 }
 

@@ -9,16 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
 // shownSandbox is what sandbox show prints as JSON.
 type shownSandbox struct {
 	sandbox.Sandbox
-	Mounts    []cube.HostMount `json:"mounts"` // from the record on the node; empty where it is not known
-	URL       string           `json:"url"`
-	CreatedAt string           `json:"created_at"` // RFC 3339
+	Mounts    []sandbox.Mount `json:"mounts"` // from the record on the node; empty where it is not known
+	URL       string          `json:"url"`
+	CreatedAt string          `json:"created_at"` // RFC 3339
 }
 
 func newSandboxShow(app *app) *cobra.Command {
@@ -52,7 +51,7 @@ func runSandboxShow(ctx context.Context, app *app, out io.Writer, nameOrID strin
 	}
 	shown := shownSandbox{Sandbox: found, Mounts: found.Mounts, URL: s.client.Route.WebUI(found)}
 	if shown.Mounts == nil {
-		shown.Mounts = []cube.HostMount{}
+		shown.Mounts = []sandbox.Mount{}
 	}
 	if made := found.Made(); !made.IsZero() {
 		shown.CreatedAt = made.UTC().Format(time.RFC3339)

@@ -35,7 +35,10 @@ func (m *making) choose(ctx context.Context) (outcome, error) {
 		return outcome{}, ErrNoTemplate
 	}
 	m.made.Sandbox = Sandbox{Name: m.spec.name(), Home: m.spec.Home, Workspace: m.spec.Workspace, Template: template}
-	m.made.Mounts = m.Layout.Mounts(m.spec.Home, m.spec.Workspace)
+	m.mounts = m.Layout.Mounts(m.spec.Home, m.spec.Workspace)
+	for _, mount := range m.mounts {
+		m.made.Mounts = append(m.made.Mounts, Mount(mount))
+	}
 	looks, err := m.survey(ctx)
 	if err != nil {
 		return outcome{}, err

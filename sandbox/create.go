@@ -16,7 +16,7 @@ import (
 // made, ID is set all the same: the sandbox stays to be looked at.
 type Created struct {
 	Sandbox
-	Mounts []cube.HostMount `json:"mounts"`
+	Mounts []Mount `json:"mounts"`
 	// URL is the Web UI's, without its token.
 	URL   string `json:"url"`
 	Steps []Step `json:"steps"`
@@ -58,6 +58,7 @@ type making struct {
 	// replaces is the sandbox whose name and home this one takes over; nil for none.
 	replaces *Sandbox
 
+	mounts   []cube.HostMount
 	before   []Sandbox // what there was at the start
 	node     node.Node // nil: no node access
 	scope    []string  // the node as Cube knows it; none is any

@@ -69,7 +69,7 @@ func (m *making) create(ctx context.Context) (outcome, error) {
 func (m *making) request(generation int64) cube.NewSandbox {
 	return cube.NewSandbox{
 		TemplateID: m.made.Template, Timeout: m.spec.Timeout, OnTimeout: m.spec.OnTimeout, AutoResume: m.spec.AutoResume,
-		Mounts: m.made.Mounts, Nodes: m.scope,
+		Mounts: m.mounts, Nodes: m.scope,
 		Metadata: map[string]string{
 			metaName: m.made.Name, metaHome: m.made.Home, metaWorkspace: m.made.Workspace,
 			metaTemplate: m.made.Template, metaGeneration: strconv.FormatInt(generation, 10),

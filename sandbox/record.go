@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/hermesbox/hermesbox/internal/config"
-	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -17,13 +16,13 @@ import (
 // never tells mounts. It holds no secret, and is believed only for an id that
 // Cube lists.
 type Record struct {
-	ID         string           `json:"id"`
-	Name       string           `json:"name"`
-	Home       string           `json:"home"`
-	Workspace  string           `json:"workspace"`
-	Template   string           `json:"template"`
-	Generation int64            `json:"generation"`
-	Mounts     []cube.HostMount `json:"mounts"`
+	ID         string  `json:"id"`
+	Name       string  `json:"name"`
+	Home       string  `json:"home"`
+	Workspace  string  `json:"workspace"`
+	Template   string  `json:"template"`
+	Generation int64   `json:"generation"`
+	Mounts     []Mount `json:"mounts"`
 }
 
 // recordLimit is the longest record that is read.

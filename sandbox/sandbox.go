@@ -43,7 +43,14 @@ type Sandbox struct {
 	// Domain ends its host names; lists lack it.
 	Domain string `json:"-"`
 	// Mounts are known from the record on the node only.
-	Mounts []cube.HostMount `json:"-"`
+	Mounts []Mount `json:"-"`
+}
+
+// Mount is a directory of the node that a sandbox sees.
+type Mount struct {
+	HostPath  string `json:"host_path"`
+	MountPath string `json:"mount_path"`
+	ReadOnly  bool   `json:"read_only"`
 }
 
 // Made is when the sandbox was made, zero where nobody knows.
