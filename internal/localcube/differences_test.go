@@ -52,7 +52,7 @@ func differences() []onPurpose {
 		{"it enforces no L7 rules, and refuses them", `api\.create\.network-rules`, ""},
 		{"it refuses CIDRs that cannot be enforced; the recording's node took all", `api\.create\.network-garbage-cidr`, ""},
 		{"it pulls through the Engine's interface, not the docker command", `cm\.bad-ref-dash\.job\.2`, ""},
-		{"it has no authentication", `api\.auth\..*`, ""},
+		{"it has no authentication unless a test wants it", `api\.auth\..*`, ""},
 		{"its CubeAPI and CubeMaster are one process", `api\.(no-master|scripted)\..*`, ""},
 		{"it decodes with another library, whose texts differ", `cm\..*(bad-json|size-text|ports-as-text|port-fraction|port-overflow|image-number|trailing-data)`, `body\..*`},
 
@@ -75,5 +75,15 @@ func sinceThen() []onPurpose {
 		{"0.7 answers 409 to a pause of what is paused", `api\.pause\.again`, refusal},
 		{"0.7 answers 404 to pause and resume of what is unknown", `api\.(pause\.(unknown|with-body)|resume\.unknown)`, refusal},
 		{"0.7 answers 404 to a delete of what is unknown", `api\.delete\.(unknown|with-body)`, `status|body`},
+	}
+}
+
+// withKey lists what differs where the local Cube demands a key: it has one, and
+// nobody whom it asks about others.
+func withKey() []onPurpose {
+	return []onPurpose{
+		{"it asks no callback", `api\.auth\.callback-.*`, ""},
+		{"it has one key, and it is k1", `api\.auth\.bearer-empty-and-key`, ""},
+		{"it does not limit the rate", `api\.auth\.rate-limited.*`, ""},
 	}
 }

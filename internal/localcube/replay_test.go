@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,26 @@ type difference struct {
 	Path string `json:"path"`
 	Want any    `json:"want"`
 	Got  any    `json:"got"`
+}
+
+// TestReplayAuth sends what was recorded of a CubeAPI with authentication to one that demands a key.
+func TestReplayAuth(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		dockertest.Missing(t, "python", err)
+	}
+	opts := localcube.Options{StateDir: tempDir(t), Key: "k1"}
+	st := serve(t, opts)
+	stage, front := newStage(t, st, opts, st.APIURL, nil)
+	const auth = "api.auth."
+	files, used := []string{"testdata/cubeapi.jsonl"}, map[onPurpose]bool{}
+	names := slices.DeleteFunc(recorded(t, 161, files...), func(name string) bool { return !strings.HasPrefix(name, auth) })
+	judge(t, replay(t, front, stage, append([]string{"--only", auth + "*"}, files...)), names, withKey(), used)
+	for _, rule := range withKey() {
+		if !used[rule] {
+			t.Errorf("listed as different, but is the same: %s (%s)", rule.names, rule.reason)
+		}
+	}
 }
 
 // TestReplay sends what was recorded of a real CubeMaster and CubeAPI to the
