@@ -1,12 +1,15 @@
 package sandbox_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hermesbox/hermesbox/internal/node"
 )
 
 // TestCreate goes through the ten steps, and finds home, workspace and token
@@ -38,7 +41,7 @@ func TestCreate(t *testing.T) {
 	if mode := s.sh(first.Sandbox, "stat -c %a /root/.hermes/.hermesbox/env"); mode != "600\n" {
 		t.Errorf("mode of the overrides: %s", mode)
 	}
-	s.sh(first.Sandbox, "echo one >/root/.hermes/marker; echo two >/workspace/marker")
+	s.sh(first.Sandbox, "echo 'export MODE=x' >>/root/.hermes/.env; echo one >/root/.hermes/marker; echo two >/workspace/marker")
 	token := s.tokens[len(s.tokens)-1]
 	for _, said := range append(slices.Clone(s.said), s.steps...) {
 		if strings.Contains(said, token) || strings.Contains(said, "sk-canary") {
@@ -57,7 +60,17 @@ func TestCreate(t *testing.T) {
 	if err := s.client.Stop(t.Context(), listed[0]); err != nil {
 		t.Fatal(err)
 	}
-	second := s.create(s.spec("alice", "team"))
+	counted := &countedNode{Node: s.client.Nodes[0]}
+	s.client.Nodes[0] = counted
+	spec = s.spec("alice", "team")
+	spec.Env = map[string]string{"MODE": "red"}
+	second := s.create(spec)
+	if counted.runs > 3 {
+		t.Errorf("%d scripts ran on the node, want 3 at most", counted.runs)
+	}
+	if !s.heard("MODE is also set in the home's own .env") {
+		t.Errorf("no warning of .env: %q", s.said)
+	}
 	if second.Steps[2].Detail != "kept" {
 		t.Errorf("home: %s", second.Steps[2].Detail)
 	}
@@ -67,11 +80,22 @@ func TestCreate(t *testing.T) {
 	if again := s.tokens[len(s.tokens)-1]; again != token {
 		t.Error("the token did not survive")
 	}
-	if kept := s.sh(second.Sandbox, "cat /root/.hermes/.hermesbox/env"); kept != "MODE=blue green\nOPENAI_API_KEY=sk-canary-0123456789\n" {
+	if kept := s.sh(second.Sandbox, "cat /root/.hermes/.hermesbox/env"); kept != "OPENAI_API_KEY=sk-canary-0123456789\nMODE=red\n" {
 		t.Errorf("overrides: %q", kept)
 	}
 	other := s.create(s.spec("bob", "else"))
 	if seen := s.sh(other.Sandbox, "cat /root/.hermes/marker /workspace/marker 2>/dev/null || true"); seen != "" {
 		t.Errorf("another sandbox sees %q", seen)
 	}
+}
+
+// countedNode counts the scripts.
+type countedNode struct {
+	node.Node
+	runs int
+}
+
+func (n *countedNode) Run(ctx context.Context, s node.Script) (int, error) {
+	n.runs++
+	return n.Node.Run(ctx, s)
 }

@@ -48,10 +48,11 @@ func overlay(ctx context.Context, service *envd.Client, private, public string) 
 	if !exit.OK() {
 		return Overlaid{}, fmt.Errorf("linking skills: %s: %s", exit, strings.TrimSpace(said.String()))
 	}
-	return parseOverlaid(out.String())
+	return ParseOverlaid(out.String())
 }
 
-func parseOverlaid(text string) (Overlaid, error) {
+// ParseOverlaid reads what overlay.sh prints.
+func ParseOverlaid(text string) (Overlaid, error) {
 	o := Overlaid{Linked: []string{}, Kept: []string{}, Private: []string{}}
 	for line := range strings.Lines(text) {
 		what, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
