@@ -69,6 +69,7 @@ var localAdvices = []advice{
 	{localcube.ErrRunning, exitFailed, "hermesbox local status shows it, hermesbox local down ends it"},
 	{localcube.ErrNotRunning, exitFailed, "start one with hermesbox local serve"},
 	{localcube.ErrSharedRoot, exitUsage, "--shared-root wants a directory of yours that exists, written in full"},
+	{localcube.ErrStateDir, exitUsage, "name a shorter directory with --state-dir or XDG_STATE_HOME"},
 	{localcube.ErrAddress, exitUsage, "write an address such as 127.0.0.1:3000, or leave the flag away for the usual one"},
 	{localcube.ErrTaken, exitFailed, "choose another address with --api, --master or --proxy, or leave them away for free ports"},
 	{localcube.ErrCertificate, exitUsage, "--proxy-cert and --proxy-key want PEM files that belong together"},

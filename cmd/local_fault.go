@@ -63,7 +63,7 @@ func runLocalFault(ctx context.Context, app *app, out io.Writer, opts localFault
 	st, err := localcube.Ask(ctx, dir)
 	switch {
 	case err != nil:
-		return err
+		return localFailed(err)
 	case !st.Running:
 		return localFailed(fmt.Errorf("%w in %s", localcube.ErrNotRunning, dir))
 	case len(names) > 0 || opts.off:

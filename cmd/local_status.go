@@ -56,7 +56,7 @@ func runLocalStatus(ctx context.Context, app *app, out io.Writer, opts localStat
 	}
 	st, err := localcube.Ask(ctx, dir)
 	if err != nil {
-		return err
+		return localFailed(err)
 	}
 	switch {
 	case opts.output == "json":

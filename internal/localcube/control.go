@@ -21,6 +21,21 @@ import (
 // socketName is the socket in the state directory on which only its owner may command the process.
 const socketName = "control"
 
+// ErrStateDir is a state directory that cannot be used.
+var ErrStateDir = errors.New("state directory cannot be used")
+
+// maxSocket is how long the path of a socket may be on every system that we run on.
+const maxSocket = 103
+
+// socketPath is where the socket of a state directory is. The error wraps ErrStateDir.
+func socketPath(dir string) (string, error) {
+	path := filepath.Join(dir, socketName)
+	if len(path) > maxSocket {
+		return "", fmt.Errorf("%w: the name of the socket %s has %d bytes, more than %d", ErrStateDir, path, len(path), maxSocket)
+	}
+	return path, nil
+}
+
 const controlTimeout = 2 * time.Minute
 
 // controlStatus is Status with what its JSON for users leaves out.
@@ -33,7 +48,10 @@ type controlStatus struct {
 
 // listenControl opens the socket; one that is left of a killed process is in the way. The caller has the lock.
 func listenControl(ctx context.Context, dir string) (net.Listener, error) {
-	path := filepath.Join(dir, socketName)
+	path, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("opening the control socket: %w", err)
 	}
@@ -109,6 +127,10 @@ var ErrNotRunning = errors.New("no local Cube is running")
 func command(ctx context.Context, stateDir, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
+	socket, err := socketPath(stateDir)
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("asking the local Cube: %w", err)
@@ -119,7 +141,7 @@ func command(ctx context.Context, stateDir, method, path string, in, out any) er
 	}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
-		return d.DialContext(ctx, "unix", filepath.Join(stateDir, socketName))
+		return d.DialContext(ctx, "unix", socket)
 	}}
 	defer transport.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: transport}).Do(req)

@@ -117,6 +117,9 @@ func (o *Options) fill() error {
 	if err := errors.Join(CheckDomain(o.Domain), CheckSharedRoot(o.SharedRoot)); err != nil {
 		return err
 	}
+	if _, err := socketPath(o.StateDir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return fmt.Errorf("making the state directory: %w", err)
 	}

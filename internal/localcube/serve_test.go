@@ -41,6 +41,7 @@ func TestServeRefuses(t *testing.T) {
 		{"no host", func(o *localcube.Options) { o.API = ":3000" }, localcube.ErrAddress, `":3000" is not on loopback`},
 		{"domain", func(o *localcube.Options) { o.Domain = "bad domain!" }, localcube.ErrDomain, `"bad domain!" is none like cube.app`},
 		{"long domain", func(o *localcube.Options) { o.Domain = strings.Repeat("a.", 100) + "app" }, localcube.ErrDomain, "at most 200 bytes"},
+		{"long state directory", func(o *localcube.Options) { o.StateDir = filepath.Join(o.StateDir, strings.Repeat("x", 90)) }, localcube.ErrStateDir, "more than 103"},
 		{"relative root", func(o *localcube.Options) { o.SharedRoot = "x" }, localcube.ErrSharedRoot, `"x" is relative`},
 		{"certificate", func(o *localcube.Options) { o.TLS, o.CertFile, o.KeyFile = "127.0.0.1:0", "/no/cert", "/no/key" }, localcube.ErrCertificate, "/no/cert"},
 		{"unreadable state", func(o *localcube.Options) { o.StateDir = broken }, cluster.ErrState, "state.json"},
