@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: conditions,
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"rc": exitCode},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"rc": exitCode, "cube": serveCube},
 	})
 }
 
