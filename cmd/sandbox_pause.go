@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
@@ -24,6 +26,10 @@ func (s *sandboxes) pause(ctx context.Context, one sandbox.Sandbox) error {
 	changed, err := s.client.Pause(ctx, one)
 	if err == nil && !changed {
 		s.app.note("%s is paused already", one.Title())
+	}
+	var refused *cube.Error
+	if errors.As(err, &refused) && !errors.Is(err, cube.ErrNotFound) && !errors.Is(err, cube.ErrUnauthorized) {
+		return &failure{err: err, code: exitFailed, hint: "Cube before 0.7.0 cannot pause a sandbox with directories of its node; sandbox stop ends it, and home and workspace stay"}
 	}
 	return err
 }
@@ -52,7 +58,7 @@ func (s *sandboxes) resume(ctx context.Context, one sandbox.Sandbox) error {
 
 // busy offers a rebuild where nothing else helps.
 func (s *sandboxes) busy(one sandbox.Sandbox, err error) error {
-	if err == nil || !sandbox.Unstoppable(err) {
+	if err == nil || one.Home == "" || !sandbox.Unstoppable(err) {
 		return err
 	}
 	return &failure{

@@ -65,8 +65,20 @@ func runSandboxRebuild(ctx context.Context, app *app, out io.Writer, args []stri
 	if err != nil {
 		return err
 	}
+	made, err := s.rebuild(ctx, old, spec)
+	return errors.Join(app.printCreated(out, made), err)
+}
+
+// rebuild makes one anew; where the old one is gone and the new one not there,
+// it says how to go on.
+func (s *sandboxes) rebuild(ctx context.Context, old sandbox.Sandbox, spec sandbox.Spec) (sandbox.Created, error) {
 	made, err := s.client.Rebuild(ctx, old, spec)
-	return errors.Join(app.printCreated(out, made), s.createFailed(made, err))
+	var step *sandbox.StepError
+	if errors.As(err, &step) && step.ID == "" && step.Step > 1 {
+		s.app.note("%s is stopped, its home and workspace are intact; to go on: %s sandbox create --name %s --home %s --workspace %s",
+			old.Name, s.app.again(), old.Name, old.Home, old.Workspace)
+	}
+	return made, s.createFailed(made, err)
 }
 
 // rebuildOutdated stops at the first failure: what broke one would break the
@@ -84,8 +96,8 @@ func (s *sandboxes) rebuildOutdated(ctx context.Context, out io.Writer, spec san
 	for i, one := range old {
 		s.app.note("rebuilding %s, %d of %d", one.Title(), i+1, len(old))
 		var created sandbox.Created
-		if created, err = s.client.Rebuild(ctx, one, spec); err != nil {
-			err = partly(len(made), s.createFailed(created, err))
+		if created, err = s.rebuild(ctx, one, spec); err != nil {
+			err = partly(len(made), err)
 			break
 		}
 		made = append(made, created)

@@ -20,8 +20,8 @@ func (m *making) directories(ctx context.Context) (outcome, error) {
 	var err error
 	m.prepared, err = Prepare(ctx, m.node, place)
 	if errors.Is(err, ErrNoDefaultHome) {
-		m.note("node %s has no default home yet", m.node.Name())
-		seed := Seed{Cube: m.Cube, Route: m.Route, Template: m.made.Template, Hosts: m.scope, Note: m.note}
+		m.note("node %s has no default home: making one from template %s", m.node.Name(), m.made.Template)
+		seed := Seed{Cube: m.Cube, Route: m.Route, Template: m.made.Template, Hosts: m.scope}
 		if _, err = SeedDefault(ctx, m.node, m.Layout, seed); err == nil {
 			m.prepared, err = Prepare(ctx, m.node, place)
 		}
