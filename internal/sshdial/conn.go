@@ -15,9 +15,10 @@ import (
 type Conn struct {
 	// clients are the jump hosts and, last, the server.
 	clients []*ssh.Client
-	alive   sync.WaitGroup
-	stop    chan struct{}
-	once    sync.Once
+	// work are the goroutines that end with the connection.
+	work sync.WaitGroup
+	stop chan struct{}
+	once sync.Once
 
 	mu     sync.Mutex
 	open   int
@@ -35,7 +36,7 @@ func (c *Conn) start(s *settings) {
 	c.stop = make(chan struct{})
 	c.closed = make(chan struct{})
 	if s.aliveInterval > 0 && s.aliveCount > 0 {
-		c.alive.Go(func() { c.keepAlive(s.aliveInterval, s.aliveCount) })
+		c.work.Go(func() { c.keepAlive(s.aliveInterval, s.aliveCount) })
 	}
 }
 
@@ -49,11 +50,11 @@ func (c *Conn) Close() error {
 		}
 		for i := len(c.clients) - 1; i >= 0; i-- {
 			// A connection that is gone already is closed as well.
-			if err := c.clients[i].Close(); err != nil && first == nil && !isGone(err) {
+			if err := c.clients[i].Close(); err != nil && first == nil && gone(err, nil) != nil {
 				first = fmt.Errorf("closing the connection: %w", err)
 			}
 		}
-		c.alive.Wait()
+		c.work.Wait()
 	})
 	return first
 }
@@ -87,23 +88,22 @@ func (c *Conn) hangUp() {
 }
 
 // session opens a session, or waits for one of this connection to end where
-// the server allows no more.
+// the server allows no more. A server that does not answer is waited for until
+// the connection ends.
 func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
 	for tries := 0; ; tries++ {
 		c.mu.Lock()
 		open, closed := c.open, c.closed
 		c.mu.Unlock()
 		session, err := c.last().NewSession()
-		var refused *ssh.OpenChannelError
-		switch {
-		case err == nil:
+		if err == nil {
 			c.mu.Lock()
 			c.open++
 			c.mu.Unlock()
 			return session, nil
-		case !errors.As(err, &refused):
-			return nil, err
-		case open == 0 && tries >= maxTries:
+		}
+		var refused *ssh.OpenChannelError
+		if !errors.As(err, &refused) || open == 0 && tries >= maxTries {
 			return nil, err
 		}
 		if err := waitTurn(ctx, open, closed); err != nil {

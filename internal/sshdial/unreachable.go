@@ -97,7 +97,7 @@ func causeOf(err error) Cause {
 		return Refused
 	case errors.Is(err, errSlow), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
 		return TimedOut
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 		return Closed
 	case strings.Contains(err.Error(), "overflow reading version string"), strings.Contains(err.Error(), "invalid packet length"):
 		return NotSSH

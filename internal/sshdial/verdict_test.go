@@ -60,6 +60,7 @@ func (s *scene) openssh(t *testing.T) (verdict, output string) {
 		{"Could not resolve", "no such host"},
 		{"Connection closed", "closed"},
 		{"Connection reset", "closed"},
+		{"Broken pipe", "closed"},
 		{"Host key verification failed", "unknown"},
 		{"Invalid SSH identification", "not ssh"},
 		{"banner line contains invalid", "not ssh"},
