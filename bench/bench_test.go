@@ -137,7 +137,7 @@ func TestPrintTarget(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{nil, {"-sync", "a"}, {"-plant", "none", t.TempDir()}, {"-plant", "22k"}, {"-hermesbox", "x", "y"}, {"-nothing"}} {
+	for _, args := range [][]string{nil, {"-sync", "a"}, {"-plant", "none", t.TempDir()}, {"-plant", "22k"}, {"-hermesbox", "x", "y"}, {"-nothing"}, {"-relay", "a", "b"}, {"-list", "a", "b"}, {"-answer", ":0", "b"}} {
 		if err := bench(context.Background(), &bytes.Buffer{}, args); err == nil {
 			t.Errorf("%q is taken", args)
 		}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// mostAbove is how many seconds an up that finds nothing to do may take above context check.
+const mostAbove = 0.6
+
+func secondsAbove(ours, rival sample) float64 { return (ours.wall - rival.wall).Seconds() }
+
+// upBench measures up to the template with nothing changed, on the tree of 22,000 files and over a local Cube, against
+// context check of the same tree.
+func upBench(ctx context.Context, out io.Writer, o options) (met bool, err error) {
+	s := shapes[0]
+	tree, err := prepare(ctx, s, o)
+	if err != nil {
+		return false, err
+	}
+	w, err := openWorld(ctx, o.hermesbox)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, w.close(ctx)) }()
+	if err := w.importSelf(ctx, o.self, benchImage); err != nil {
+		return false, err
+	}
+	work := filepath.Join(w.dir, "work")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return false, fmt.Errorf("making a directory: %w", err)
+	}
+	recipe := filepath.Join(work, "Dockerfile")
+	if err := os.WriteFile(recipe, []byte("FROM "+benchImage+"\nCOPY . /src\n"), 0o644); err != nil {
+		return false, fmt.Errorf("writing the recipe: %w", err)
+	}
+	c := contest{
+		name: "up, nothing changed, above context check",
+		ours: fmt.Sprintf("XDG_STATE_HOME=%s %s up --cube local --until template -f %s -t hermesbox-bench/up:1 --probe 9000 --expose-port 9000 %s >/dev/null",
+			w.dir, o.hermesbox, recipe, tree),
+		rival: o.hermesbox + " context check " + tree + " >/dev/null",
+	}
+	ours, rival, err := play(ctx, work, c, o.runs) // the first, which builds, does not count
+	if err != nil {
+		return false, err
+	}
+	return printTarget(out, s, c, target{"s", secondsAbove, mostAbove}, ours, rival)
+}
