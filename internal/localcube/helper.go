@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/client"
@@ -26,7 +27,8 @@ type Helper struct {
 }
 
 // Run runs a command to its end and returns its exit code. stdin may be nil;
-// so may an output that nobody wants. The container is gone when Run returns.
+// so may an output that nobody wants. The container is gone when Run returns;
+// where this process is killed it goes with its command, or with Down.
 func (h Helper) Run(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
 	if len(argv) == 0 {
 		return 0, errors.New("running a helper: no command")
@@ -34,10 +36,10 @@ func (h Helper) Run(ctx context.Context, argv []string, stdin io.Reader, stdout,
 	made, err := h.Docker.ContainerCreate(ctx,
 		&container.Config{
 			Image: h.Image, Entrypoint: argv[:1], Cmd: argv[1:], User: "0:0", WorkingDir: "/", NetworkDisabled: true, OpenStdin: stdin != nil, StdinOnce: true,
-			AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true, Labels: map[string]string{"hermesbox.local.kind": "helper"},
+			AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true, Labels: cluster.HelperLabels(h.SharedRoot),
 		},
 		&container.HostConfig{
-			NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: h.SharedRoot, Target: cluster.SharedPrefix}},
+			NetworkMode: "none", AutoRemove: true, Mounts: []mount.Mount{{Type: mount.TypeBind, Source: h.SharedRoot, Target: cluster.SharedPrefix}},
 		}, nil, nil, "")
 	if err != nil {
 		return 0, fmt.Errorf("making a helper of image %s: %w", h.Image, err)
@@ -92,8 +94,21 @@ func feed(to io.Writer, stdin io.Reader, end func() error) error {
 func (h Helper) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	if err := h.Docker.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
+	err := h.Docker.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if err == nil || errdefs.IsNotFound(err) {
+		return nil
+	}
+	if !errdefs.IsConflict(err) { // not: the Engine is at it
 		return fmt.Errorf("removing the helper: %w", err)
 	}
-	return nil
+	done, failed := h.Docker.ContainerWait(ctx, id, container.WaitConditionRemoved)
+	select {
+	case <-done:
+		return nil
+	case err := <-failed:
+		if errdefs.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("waiting until the helper is gone: %w", err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,6 +33,8 @@ type Options struct {
 	Domain             string // "" is DefaultDomain
 	NodeID             string // "" is "local"
 	Log                *slog.Logger
+	// DNS are the resolvers of sandboxes whose template names none; none are the Engine's.
+	DNS []netip.Addr
 
 	// TLS, CertFile and KeyFile make the proxy listen for TLS as well.
 	TLS, CertFile, KeyFile string

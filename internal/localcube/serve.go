@@ -44,7 +44,7 @@ func Serve(ctx context.Context, opts Options, ready func(Status)) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	c, err := cluster.Open(ctx, cluster.Options{
-		Docker: opts.Docker, StateDir: opts.StateDir, SharedRoot: opts.SharedRoot, NodeID: opts.NodeID, Direct: direct(opts), Pace: opts.Pace, Log: opts.Log,
+		Docker: opts.Docker, StateDir: opts.StateDir, SharedRoot: opts.SharedRoot, NodeID: opts.NodeID, Direct: direct(opts), Pace: opts.Pace, Log: opts.Log, DNS: opts.DNS,
 	})
 	if err != nil {
 		return err

@@ -13,9 +13,11 @@ import (
 
 // ours lists our containers on the Engine.
 func (c *Cluster) ours(ctx context.Context) ([]container.Summary, error) {
-	list, err := c.docker.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", labelInstance+"="+c.instance())),
-	})
+	return c.labelled(ctx, labelInstance+"="+c.instance())
+}
+
+func (c *Cluster) labelled(ctx context.Context, label string) ([]container.Summary, error) {
+	list, err := c.docker.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
 		return nil, fmt.Errorf("listing the containers: %w", err)
 	}
@@ -148,26 +150,14 @@ func (c *Cluster) check(ctx context.Context, b *box) error {
 		return fmt.Errorf("looking at sandbox %s: %w", b.spec.ID, err)
 	}
 	b.learn(found)
-	if !found.State.Running || found.State.StartedAt == b.enforcedFor() {
+	if !found.State.Running {
 		return nil
 	}
-	rules, err := b.policy(c.replacedNetwork(b.spec.ID)).rules() // somebody started it anew: it has another link
-	if err != nil {
-		return err
-	}
-	return c.enforce(ctx, b, found, rules)
+	return c.renew(ctx, b, found)
 }
 
 // lost forgets a sandbox whose container somebody removed.
 func (c *Cluster) lost(ctx context.Context, b *box) error {
 	b.setEnding(true)
-	b.mu.Lock()
-	release := b.release
-	b.release = nil
-	b.mu.Unlock()
-	var err error
-	if release != nil {
-		err = release(ctx)
-	}
-	return errors.Join(err, c.bury(b.spec.ID))
+	return errors.Join(c.lift(ctx, b), c.bury(b.spec.ID))
 }

@@ -1,9 +1,9 @@
 package cluster
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -14,13 +14,20 @@ const (
 	labelKind     = "hermesbox.local.kind"
 	labelID       = "hermesbox.local.id"
 	labelSpec     = "hermesbox.local.spec"
+	labelShared   = "hermesbox.local.shared" // of helpers: the shared root that they work on
 )
 
 // Kinds of our containers.
 const (
 	kindSandbox = "sandbox"
 	kindProbe   = "probe"
+	kindHelper  = "helper"
 )
+
+// HelperLabels mark a container that works on a shared root for somebody else.
+func HelperLabels(sharedRoot string) map[string]string {
+	return map[string]string{labelKind: kindHelper, labelShared: sharedRoot}
+}
 
 // boxSpec is what a container is made from; it never changes.
 type boxSpec struct {
@@ -33,6 +40,7 @@ type boxSpec struct {
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	Mounts     []HostMount       `json:"mounts,omitempty"`
 	FromTpl    *Network          `json:"template_network,omitempty"`
+	Resolvers  []netip.Addr      `json:"resolvers,omitempty"` // the node's, when it was made
 	Network    *Network          `json:"network,omitempty"`
 	OnTimeout  string            `json:"on_timeout"`
 	AutoResume bool              `json:"auto_resume,omitempty"`
@@ -62,10 +70,11 @@ type box struct {
 	exited    bool // its process ended; Cube calls that running
 	ip        string
 	published map[int]string // port in the sandbox to host:port
-	release   func(context.Context) error
-	ending    bool    // it is being removed, or was
-	mask      *string // the policy's, once it was asked for
-	enforced  string  // when the container was started that the rules are in force for
+	ending    bool           // it is being removed, or was
+	mask      *string        // the policy's, once it was asked for
+	enforced  string         // when the container was started that the rules are in force for
+
+	policyMu sync.Mutex // held while other rules are put in force
 }
 
 func newBox(t *template, kind string) *box {
@@ -92,6 +101,12 @@ func (b *box) now() (state string, exited bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state, b.exited
+}
+
+func (b *box) containerID() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.container
 }
 
 func (b *box) setState(state string) {

@@ -20,14 +20,19 @@ func (c *Cluster) instance() (id string) {
 func (c *Cluster) networkName() string { return "hermesbox-" + c.instance()[:8] }
 func (c *Cluster) bridgeName() string  { return "hbx-" + c.instance()[:8] }
 
-// ensureNetwork makes the network of the sandboxes, closed to each other, and guards it.
+// ensureNetwork makes the network of the sandboxes where there is none, and guards it.
 func (c *Cluster) ensureNetwork(ctx context.Context) error {
 	c.netMu.Lock()
 	defer c.netMu.Unlock()
-	found, err := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{})
-	if err == nil && found.ID == c.netID {
-		return nil
+	if err := c.makeNetwork(ctx); err != nil {
+		return err
 	}
+	return c.guard(ctx)
+}
+
+// makeNetwork makes a network whose members do not speak to each other.
+func (c *Cluster) makeNetwork(ctx context.Context) error {
+	_, err := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{})
 	if errdefs.IsNotFound(err) {
 		_, err = c.docker.NetworkCreate(ctx, c.networkName(), network.CreateOptions{
 			Driver: "bridge", Labels: map[string]string{labelInstance: c.instance()},
@@ -37,55 +42,63 @@ func (c *Cluster) ensureNetwork(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the network of the sandboxes: %w", err)
 	}
-	found, err = c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{})
-	if err != nil {
-		return fmt.Errorf("making the network of the sandboxes: %w", err)
-	}
-	if c.out.works() {
-		if c.out.guard, err = egress.Guard(ctx, c.out.host, c.bridgeName()); err != nil {
-			return err
-		}
-	}
-	c.netID = found.ID
 	return nil
+}
+
+// guard closes the network to containers without rules. It is done anew before
+// each start: the guard goes with the bridge, which an Engine may make anew.
+func (c *Cluster) guard(ctx context.Context) error {
+	if !c.out.works() {
+		return nil
+	}
+	host, err := c.out.host(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = egress.Guard(ctx, host, c.bridgeName())
+	return err
 }
 
 // prepareNetwork makes the network at the start. An Engine whose bridges are
 // not on this machine, as in a virtual machine, is one where nothing is enforced.
 func (c *Cluster) prepareNetwork(ctx context.Context) error {
 	err := c.ensureNetwork(ctx)
-	if err == nil || !c.out.works() || c.netID != "" {
-		return err
-	}
-	if _, inspected := c.docker.NetworkInspect(ctx, c.networkName(), network.InspectOptions{}); inspected != nil {
-		return err
-	}
-	c.out.reason = fmt.Errorf("%w: %w", egress.ErrUnsupported, err)
-	return c.ensureNetwork(ctx)
-}
-
-func (c *Cluster) removeNetwork(ctx context.Context) error {
-	var err error
-	if c.out.guard != nil {
-		err = c.out.guard(ctx)
-	}
-	if e := c.docker.NetworkRemove(ctx, c.networkName()); e != nil && !errdefs.IsNotFound(e) {
-		err = errors.Join(err, fmt.Errorf("removing the network of the sandboxes: %w", e))
+	if c.out.works() && errors.Is(err, egress.ErrUnsupported) {
+		c.out.reason = err
+		return nil
 	}
 	return err
 }
 
-// Clear removes all that the local Cube made on the Engine: sandboxes, rules, the network.
+// removeNetwork removes the network and then its guard, which closes it as long as it is there.
+func (c *Cluster) removeNetwork(ctx context.Context) error {
+	err := c.docker.NetworkRemove(ctx, c.networkName())
+	if err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("removing the network of the sandboxes: %w", err)
+	}
+	if !c.out.works() {
+		return nil
+	}
+	host, err := c.out.host(ctx)
+	if err != nil {
+		return err
+	}
+	return egress.Unguard(ctx, host, c.bridgeName())
+}
+
+// Clear removes all that the local Cube made on the Engine: sandboxes, helpers, rules, the network, names of images.
 func (c *Cluster) Clear(ctx context.Context) error {
 	var errs []error
 	for _, b := range c.all() {
 		errs = append(errs, c.remove(ctx, b))
 	}
-	list, err := c.ours(ctx)
-	errs = append(errs, err)
-	for _, summary := range list {
-		errs = append(errs, c.removeContainer(ctx, summary.ID))
+	for _, label := range []string{labelInstance + "=" + c.instance(), labelShared + "=" + c.opts.SharedRoot} {
+		list, err := c.labelled(ctx, label)
+		errs = append(errs, err)
+		for _, summary := range list {
+			errs = append(errs, c.removeContainer(ctx, summary.ID))
+		}
 	}
-	errs = append(errs, c.sweepRules(ctx, func(string) bool { return false }), c.removeNetwork(ctx))
+	errs = append(errs, c.sweepRules(ctx, func(string) bool { return false }), c.removeNetwork(ctx), c.letAllGo(ctx))
 	return errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 // build is the whole of a job: from the image to a template that has been seen to run.
 func (c *Cluster) build(ctx context.Context, job, id string, spec TemplateSpec) {
 	err := c.buildSteps(ctx, job, id, spec)
+	defer func() { c.note(c.letGoOf(id)) }() // it may have been deleted meanwhile
 	if err == nil {
 		return
 	}
@@ -42,6 +43,9 @@ func (c *Cluster) buildSteps(ctx context.Context, job, id string, spec TemplateS
 	}
 	image, err := c.pull(ctx, spec)
 	if err != nil {
+		return err
+	}
+	if err := c.hold(ctx, id, image.id); err != nil {
 		return err
 	}
 	made := newArtifact(spec, image)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type Options struct {
 	NodeID     string // "" is "local"
 	// Direct says that container addresses may be tried before published ports.
 	Direct bool
+	// DNS are the node's resolvers, as a Cubelet's default_dns_servers; none are the Engine's.
+	DNS []netip.Addr
 	// Pace, for tests and rehearsals, is how long each phase of a template job lasts at least.
 	Pace time.Duration
 	Log  *slog.Logger // nil logs nothing
@@ -42,7 +45,6 @@ type Cluster struct {
 	dial  reach
 	out   outbound
 	netMu sync.Mutex
-	netID string // of the network that is guarded
 	cpus  int
 }
 
@@ -78,10 +80,13 @@ func Open(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := c.failInterrupted(); err != nil {
 		return nil, err
 	}
-	if err := c.adopt(ctx); err != nil {
+	if err := errors.Join(c.adopt(ctx), c.settleHolds(ctx)); err != nil {
 		return nil, err
 	}
 	c.start(c.expire)
+	if c.out.works() {
+		c.start(c.watch)
+	}
 	return c, nil
 }
 

@@ -20,6 +20,9 @@ func (c *Cluster) boot(ctx context.Context, b *box) error {
 	if err != nil {
 		return err
 	}
+	if b.spec.Resolvers, err = c.resolvers(ctx); err != nil {
+		return fmt.Errorf("finding the resolvers of the sandboxes: %w", err)
+	}
 	config, host, err := c.container(b)
 	if err != nil {
 		return err
@@ -96,9 +99,7 @@ func (c *Cluster) container(b *box) (*container.Config, *container.HostConfig, e
 	}
 	host := &container.HostConfig{
 		NetworkMode: container.NetworkMode(c.networkName()), PortBindings: nat.PortMap{}, Mounts: c.dockerMounts(b.spec.Mounts), Resources: c.limits(o.resources()),
-	}
-	if o.DNS != nil {
-		host.DNS = o.DNS.Servers
+		DNS: b.servers(),
 	}
 	for _, port := range publishedPorts(b.spec.Ports) {
 		p := nat.Port(strconv.Itoa(port) + "/tcp")
@@ -159,18 +160,11 @@ func (b *box) createError(err error) error {
 func (c *Cluster) discard(b *box) error {
 	ctx, cancel := c.detached(c.ctx)
 	defer cancel()
-	b.mu.Lock()
-	id, release := b.container, b.release
-	b.release = nil
-	b.mu.Unlock()
 	var err error
-	if release != nil {
-		err = release(ctx)
+	if id := b.containerID(); id != "" {
+		err = c.removeContainer(ctx, id)
 	}
-	if id == "" {
-		return err
-	}
-	return errors.Join(err, c.removeContainer(ctx, id))
+	return errors.Join(err, c.lift(ctx, b))
 }
 
 // removeContainer removes with all; one that is gone or going is fine.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
@@ -16,9 +15,14 @@ import (
 
 // outbound is how rules are enforced here, if they are.
 type outbound struct {
-	host   string // the Engine's network namespace
+	socket string // the Engine's
 	reason error  // nil where rules are enforced
-	guard  func(context.Context) error
+}
+
+// host finds the Engine's network namespace. It is asked for each time: an
+// Engine that was started anew is another process.
+func (o outbound) host(ctx context.Context) (string, error) {
+	return egress.EngineNetNS(ctx, o.socket)
 }
 
 // works reports whether rules are enforced.
@@ -33,11 +37,10 @@ func findOutbound(ctx context.Context, host string) outbound {
 	if err := egress.Supported(); err != nil {
 		return outbound{reason: err}
 	}
-	namespace, err := egress.EngineNetNS(ctx, socket)
-	if err != nil {
+	if _, err := egress.EngineNetNS(ctx, socket); err != nil {
 		return outbound{reason: fmt.Errorf("%w: %w", egress.ErrUnsupported, err)}
 	}
-	return outbound{host: namespace}
+	return outbound{socket: socket}
 }
 
 // EgressEnforced is nil where outbound rules are enforced, else it says why not.
@@ -56,18 +59,48 @@ func (c *Cluster) enforce(ctx context.Context, b *box, found container.InspectRe
 	if !c.out.works() {
 		return nil
 	}
-	target, err := c.target(b, found)
+	target, err := c.target(ctx, b, found)
 	if err != nil {
 		return err
 	}
-	release, err := egress.Apply(ctx, target, egress.Rules{Internet: rules.Internet, Allow: rules.Allow, Deny: rules.Deny, DNS: b.resolvers(rules)})
+	_, err = egress.Apply(ctx, target, egress.Rules{Internet: rules.Internet, Allow: rules.Allow, Deny: rules.Deny, DNS: b.opened(rules)})
 	if err != nil {
 		return fmt.Errorf("enforcing the outbound rules: %w", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.release, b.enforced = release, found.State.StartedAt
+	b.enforced = found.State.StartedAt
 	return nil
+}
+
+// renew is enforce for a container that somebody started anew; it has another link.
+func (c *Cluster) renew(ctx context.Context, b *box, found container.InspectResponse) error {
+	b.policyMu.Lock()
+	defer b.policyMu.Unlock()
+	if found.State.StartedAt == b.enforcedFor() {
+		return nil
+	}
+	rules, err := b.policy(c.replacedNetwork(b.spec.ID)).rules()
+	if err != nil {
+		return err
+	}
+	return c.enforce(ctx, b, found, rules)
+}
+
+// lift removes the rules of a box that is gone.
+func (c *Cluster) lift(ctx context.Context, b *box) error {
+	b.mu.Lock()
+	enforced := b.enforced
+	b.enforced = ""
+	b.mu.Unlock()
+	if enforced == "" {
+		return nil
+	}
+	host, err := c.out.host(ctx)
+	if err != nil {
+		return err
+	}
+	return egress.Remove(ctx, host, c.egressID(b.spec.ID))
 }
 
 // enforcedFor is when the container was started that the rules are in force for.
@@ -77,12 +110,15 @@ func (b *box) enforcedFor() string {
 	return b.enforced
 }
 
-func (c *Cluster) target(b *box, found container.InspectResponse) (egress.Target, error) {
-	out := egress.Target{ID: c.egressID(b.spec.ID), NetNS: fmt.Sprintf("/proc/%d/ns/net", found.State.Pid), Host: c.out.host}
+func (c *Cluster) target(ctx context.Context, b *box, found container.InspectResponse) (egress.Target, error) {
+	host, err := c.out.host(ctx)
+	out := egress.Target{ID: c.egressID(b.spec.ID), NetNS: fmt.Sprintf("/proc/%d/ns/net", found.State.Pid), Host: host}
+	if err != nil {
+		return out, err
+	}
 	var gateway string
 	bits := 0
 	for _, n := range found.NetworkSettings.Networks {
-		var err error
 		if out.Address, err = netip.ParseAddr(n.IPAddress); err != nil {
 			return out, fmt.Errorf("reading the sandbox's address: %w", err)
 		}
@@ -107,37 +143,19 @@ func (c *Cluster) sweepRules(ctx context.Context, keep func(id string) bool) err
 	if !c.out.works() {
 		return nil
 	}
-	names, err := egress.List(ctx, c.out.host)
+	host, err := c.out.host(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := egress.List(ctx, host)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		id, ours := strings.CutPrefix(name, c.egressID(""))
 		if ours && !keep(id) {
-			err = errors.Join(err, egress.Remove(ctx, c.out.host, name))
+			err = errors.Join(err, egress.Remove(ctx, host, name))
 		}
 	}
 	return err
-}
-
-// resolvers are those to open besides the rules. A template that names its own
-// has to allow them, as on a cluster. Without any, a cluster's sandboxes use a
-// public resolver; ours use the Engine's, which may be private, so it is opened
-// where the internet is.
-func (b *box) resolvers(rules Rules) []netip.Addr {
-	if dns := b.spec.Overrides.DNS; dns != nil && len(dns.Servers) > 0 || !rules.Internet {
-		return nil
-	}
-	text, _ := os.ReadFile("/etc/resolv.conf") // none: nothing to open
-	var out []netip.Addr
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 || fields[0] != "nameserver" {
-			continue
-		}
-		if addr, err := netip.ParseAddr(fields[1]); err == nil && addr.Is4() && !addr.IsLoopback() {
-			out = append(out, addr)
-		}
-	}
-	return out
 }

@@ -124,6 +124,9 @@ func (c *Cluster) revive(ctx context.Context, b *box) error {
 	if err != nil {
 		return err
 	}
+	if err := c.ensureNetwork(ctx); err != nil {
+		return err
+	}
 	if err := c.launch(ctx, b, rules); err != nil {
 		return err
 	}
@@ -200,6 +203,8 @@ func (c *Cluster) SetNetwork(ctx context.Context, id string, n Network) error {
 	if err != nil {
 		return fmt.Errorf("looking at sandbox %s: %w", id, err)
 	}
+	b.policyMu.Lock()
+	defer b.policyMu.Unlock()
 	if err := c.enforce(ctx, b, found, rules); err != nil {
 		return err
 	}
@@ -235,15 +240,8 @@ func (c *Cluster) remove(ctx context.Context, b *box) error {
 // removeLocked is remove for one that holds b.life.
 func (c *Cluster) removeLocked(ctx context.Context, b *box) error {
 	b.setEnding(true)
-	b.mu.Lock()
-	release := b.release
-	b.release = nil
-	b.mu.Unlock()
-	err := c.removeContainer(context.WithoutCancel(ctx), b.container)
-	if release != nil {
-		err = errors.Join(err, release(context.WithoutCancel(ctx)))
-	}
-	if err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := errors.Join(c.removeContainer(ctx, b.container), c.lift(ctx, b)); err != nil {
 		b.setEnding(false)
 		return err
 	}

@@ -152,6 +152,9 @@ func (c *Cluster) DeleteTemplate(id string) error {
 	}); werr != nil {
 		return werr
 	}
+	if err == nil {
+		c.note(c.letGoOf(id))
+	}
 	return err
 }
 

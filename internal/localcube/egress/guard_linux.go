@@ -3,6 +3,7 @@ package egress
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -22,7 +23,8 @@ const guardPrefix = "hermesbox.guard-"
 // every sandbox on it that has no rules: nothing gets from the bridge to the
 // host or beyond but what a sandbox's rules let pass. Call it before the first
 // sandbox starts, then none has a moment of freedom before its Apply. It is for
-// a bridge of the sandboxes' own; calling it twice is the same as once.
+// a bridge of the sandboxes' own; calling it twice is the same as once. A bridge
+// that is not there is an ErrUnsupported: the Engine's are on another machine.
 func Guard(ctx context.Context, host, bridge string) (release func(context.Context) error, err error) {
 	if !isDevice(bridge) {
 		return nil, fmt.Errorf("guarding a bridge: %q is no name of an interface", bridge)
@@ -59,6 +61,9 @@ func isDevice(name string) bool {
 func mustExist(host *os.File, device string) error {
 	return withLinks(host, func(handle *netlink.Handle) error {
 		_, err := handle.LinkByName(device)
+		if errors.As(err, new(netlink.LinkNotFoundError)) {
+			return fmt.Errorf("%w: the Engine's bridges are not on this machine: %w", ErrUnsupported, err)
+		}
 		return err
 	})
 }
