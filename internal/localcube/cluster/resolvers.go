@@ -17,7 +17,9 @@ const maxResolvers = 3
 
 // resolverFiles name the Engine's resolvers. The second has those behind a
 // systemd-resolved, whose own address is a loopback one.
-var resolverFiles = []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"}
+func resolverFiles() []string {
+	return []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"}
+}
 
 // resolvers are the node's, for sandboxes whose template names none: those of
 // the options, else the Engine's. Loopback addresses are left out: Docker would
@@ -36,7 +38,7 @@ func (c *Cluster) resolvers(ctx context.Context) ([]netip.Addr, error) {
 
 // resolversBelow reads the files of the machine whose root directory is at root.
 func resolversBelow(root string) ([]netip.Addr, error) {
-	for _, name := range resolverFiles {
+	for _, name := range resolverFiles() {
 		text, err := os.ReadFile(root + name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
