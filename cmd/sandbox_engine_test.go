@@ -1,0 +1,259 @@
+package cmd_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/build"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
+)
+
+// boxTest is a local Cube of its own, and commands against it.
+type boxTest struct {
+	*testing.T
+	engine dockertest.Engine
+	dir    string
+	env    []string
+	all    strings.Builder // everything that was printed, but by url --with-token
+}
+
+func newBoxes(t *testing.T) *boxTest {
+	t.Helper()
+	b := &boxTest{T: t, engine: dockertest.Default(t)}
+	b.engine.NeedBase(t)
+	dir, err := os.MkdirTemp("", "hermesbox-boxes-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.dir = dir
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if got := run(t, prepare(ctx, t, b.dir, b.engine, "local", "down")); got.code != 0 {
+			t.Errorf("local down: %s", got.stderr)
+		}
+		os.RemoveAll(dir) //nolint:errcheck // what root wrote there may stay
+	})
+	return b
+}
+
+// image makes an image of the stand-in base and of files of package sandbox's
+// stand-in Web UI.
+func (b *boxTest) image(ref, more string) {
+	b.Helper()
+	studio := filepath.Join("..", "sandbox", "testdata", "studio")
+	var archive bytes.Buffer
+	out := tar.NewWriter(&archive)
+	for _, name := range []string{"Dockerfile", "hermes-studio", "config.yaml"} {
+		text, err := os.ReadFile(filepath.Join(studio, name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if name == "Dockerfile" {
+			text = append(text, more...)
+		}
+		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := out.Write(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.engine.RemoveImage(b.T, ref)
+	res, err := b.engine.Client.ImageBuild(b.Context(), &archive, build.ImageBuildOptions{Tags: []string{ref}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	said, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil || strings.Contains(string(said), `"error"`) {
+		b.Fatalf("building %s: %v\n%s", ref, err, said)
+	}
+}
+
+// run runs a command on the local Cube and wants its exit code.
+func (b *boxTest) run(code int, args ...string) ran {
+	b.Helper()
+	cmd := prepare(b.Context(), b.T, b.dir, b.engine, append([]string{"--cube", "local"}, args...)...)
+	cmd.Env = append(cmd.Env, b.env...)
+	got := run(b.T, cmd)
+	if args[len(args)-1] != "--with-token" {
+		b.all.WriteString(got.stdout + got.stderr)
+	}
+	if got.code != code {
+		b.Fatalf("%q: exit code %d, want %d\n%s%s", args, got.code, code, got.stdout, tail(got.stderr))
+	}
+	return got
+}
+
+// ask is run for a command that prints one line.
+func (b *boxTest) ask(args ...string) string {
+	b.Helper()
+	return strings.TrimSpace(b.run(0, args...).stdout)
+}
+
+// TestSandboxes goes through the life of sandboxes by commands, and looks for
+// secrets in everything that was printed.
+func TestSandboxes(t *testing.T) {
+	t.Parallel()
+	b := newBoxes(t)
+	canary := "canary value/+%0123456789"
+	b.env = []string{"OPENAI_API_KEY=" + canary}
+	b.image("hermesbox-test/boxes:1", "LABEL round=1\n")
+	first := b.ask("template", "create", "--image", "hermesbox-test/boxes:1")
+	made := b.run(0, "sandbox", "create", "--home", "alice", "--workspace", "team", "--env", "OPENAI_API_KEY", "--env", "MODE=blue")
+	id := strings.TrimSpace(made.stdout)
+	for n := 1; n <= 10; n++ {
+		if !strings.Contains(made.stderr, fmt.Sprintf("hermesbox: step %d/10 ", n)) {
+			t.Errorf("step %d is not reported\n%s", n, made.stderr)
+		}
+	}
+	b.run(0, "sandbox", "create", "--home", "bob", "--workspace", "bob", "--no-web-ui", "--name", "robert")
+	b.run(1, "sandbox", "create", "--home", "bob", "--workspace", "other")
+	address := b.run(0, "sandbox", "url", "alice", "--with-token").stdout
+	_, token, ok := strings.Cut(strings.TrimSpace(address), "#/?token=")
+	if !ok || len(token) != 64 || !strings.Contains(address, "9000-"+id) {
+		t.Fatalf("url --with-token: %q", address)
+	}
+	if as := b.run(0, "--output", "json", "sandbox", "url", "alice", "--with-token"); !strings.Contains(as.stdout, `"url":"http://9000-`) {
+		t.Errorf("as JSON: %q", as.stdout)
+	}
+	b.run(0, "-v", "--output", "json", "sandbox", "show", "alice")
+	b.run(0, "sandbox", "ls", "--health")
+
+	b.image("hermesbox-test/boxes:2", "LABEL round=2\n")
+	if second := b.ask("template", "create", "--image", "hermesbox-test/boxes:2"); second == first {
+		t.Fatal("the second template is the first")
+	}
+	rebuilt := strings.Fields(b.run(0, "sandbox", "rebuild", "--outdated", "--no-web-ui").stdout)
+	if len(rebuilt) != 2 {
+		t.Errorf("rebuilt %q", rebuilt)
+	}
+	var list []struct {
+		Name     string
+		Outdated bool
+	}
+	if err := json.Unmarshal([]byte(b.run(0, "--output", "json", "sandbox", "ls").stdout), &list); err != nil || len(list) != 2 || list[0].Outdated || list[1].Outdated {
+		t.Errorf("%+v, %v", list, err)
+	}
+	anew := b.run(0, "-v", "sandbox", "rebuild", "alice", "--output", "json")
+	if !strings.Contains(anew.stdout, `"detail": "kept"`) {
+		t.Errorf("rebuild: %s", anew.stdout)
+	}
+	if again := b.run(0, "sandbox", "url", "alice", "--with-token").stdout; !strings.HasSuffix(strings.TrimSpace(again), token) {
+		t.Error("the token did not survive two rebuilds")
+	}
+	b.run(0, "sandbox", "stop", "alice", "robert")
+	for _, secret := range []string{token, canary} {
+		quoted, _ := json.Marshal(secret)
+		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)), strings.Trim(string(quoted), `"`)} {
+			if strings.Contains(b.all.String(), form) {
+				t.Errorf("a secret was printed as %s", form[:8])
+			}
+		}
+	}
+}
+
+// TestSandboxOddTemplates: each failure names the step, leaves the sandbox and
+// says how to go on.
+func TestSandboxOddTemplates(t *testing.T) {
+	t.Parallel()
+	b := newBoxes(t)
+	b.image("hermesbox-test/boxes-plain:1", "LABEL odd=none\n")
+	plain := b.ask("template", "create", "--image", "hermesbox-test/boxes-plain:1")
+	b.image("hermesbox-test/boxes-broken:1", "RUN rm /usr/local/bin/hermes-studio\n")
+	b.run(0, "template", "create", "--image", "hermesbox-test/boxes-broken:1", "--name", "broken")
+	got := b.run(1, "sandbox", "create", "--home", "alice", "--workspace", "team", "--template", "broken")
+	id := strings.TrimSpace(got.stdout)
+	for _, words := range []string{
+		"error: step 8/10 web ui: the template has no /usr/local/bin/hermes-studio", "hint: use a template of an image from hermesbox build",
+		"sandbox " + id + " stays to be looked at", "hermesbox --cube local sandbox rebuild alice",
+	} {
+		if !strings.Contains(got.stderr, words) {
+			t.Errorf("%q not in\n%s", words, got.stderr)
+		}
+	}
+	if again := b.run(0, "sandbox", "rebuild", "alice", "--template", plain); strings.TrimSpace(again.stdout) == id {
+		t.Error("the rebuilt one has the old id")
+	}
+}
+
+// TestSandboxKilledByOthers: a sandbox that is deleted during the create.
+func TestSandboxKilledByOthers(t *testing.T) {
+	t.Parallel()
+	b := newBoxes(t)
+	b.image("hermesbox-test/boxes-slow:1", "RUN printf '#!/bin/sh\\nsleep 600\\n' >/usr/local/bin/hermes-studio\n")
+	b.run(0, "template", "create", "--image", "hermesbox-test/boxes-slow:1")
+	cmd := prepare(t.Context(), t, b.dir, b.engine, "--cube", "local", "sandbox", "create", "--home", "alice", "--workspace", "team")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		time.Sleep(200 * time.Millisecond)
+		if got := run(t, prepare(t.Context(), t, b.dir, b.engine, "--cube", "local", "sandbox", "ls")); strings.Contains(got.stdout, "alice") {
+			break
+		}
+	}
+	time.Sleep(time.Second)
+	b.run(0, "sandbox", "stop", "alice")
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "error: step") {
+		t.Errorf("%v\n%s", err, stderr.String())
+	}
+}
+
+// TestSandboxLsFast lists 500 sandboxes as a user does, the start of the program
+// included.
+func TestSandboxLsFast(t *testing.T) {
+	t.Parallel()
+	var boxes []map[string]any
+	for i := range 500 {
+		boxes = append(boxes, map[string]any{
+			"sandboxID": fmt.Sprintf("box%03d", i), "templateID": "tpl-1", "clientID": "node", "state": "running",
+			"metadata": map[string]string{"hermesbox.name": fmt.Sprint("name-", i), "hermesbox.home": fmt.Sprint("home-", i), "hermesbox.generation": fmt.Sprint(i + 1), "cube.label": strings.Repeat("x", 200)},
+		})
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v2/sandboxes", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, boxes) })
+	mux.HandleFunc("GET /templates", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, []string{}) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := time.Hour
+	for range 5 { // the machine may be busy
+		cmd := exec.CommandContext(t.Context(), path, "sandbox", "ls")
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"CUBE_API_URL=" + server.URL, "HOME=" + t.TempDir()}
+		began := time.Now()
+		out, err := cmd.Output()
+		if err != nil || strings.Count(string(out), "\n") != 501 {
+			t.Fatalf("%v\n%s", err, tail(string(out)))
+		}
+		best = min(best, time.Since(began))
+	}
+	t.Logf("%v", best)
+	if best > 300*time.Millisecond {
+		t.Errorf("listing 500 sandboxes takes %v, at most 300 ms are allowed", best)
+	}
+}
