@@ -13,12 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 
 	"github.com/hermesbox/hermesbox/internal/dockertest"
 	"github.com/hermesbox/hermesbox/internal/localcube"
+	"github.com/hermesbox/hermesbox/internal/localcube/cluster"
 	"github.com/hermesbox/hermesbox/internal/localcube/egress"
 )
 
@@ -32,6 +34,7 @@ func TestKilled(t *testing.T) {
 	exe := opts.Exe
 	st := ensure(t, opts)
 	instance := instanceOf(t, opts.StateDir)
+	helper, orphaned := unfinishedHelper(t, engine), time.Now().Add(11*time.Second)
 	tpl := template(t, st)
 	kept := create(t, st, tpl)
 	for _, step := range []struct {
@@ -52,18 +55,38 @@ func TestKilled(t *testing.T) {
 		st = ensure(t, opts)
 		agree(t, engine, st, instance, step.name)
 	}
+	if egress.Supported() == nil {
+		if made := tablesOf(t, netnsOf(t, engine), instance); len(made) < 2 { // or nothing left would prove nothing
+			t.Errorf("tables before down: %q, want a sandbox's and the guard's", made)
+		}
+	}
 	kill(t, st.PID)
 	if err := os.Remove(filepath.Join(opts.StateDir, "state.json")); err != nil { // down finds all without it
 		t.Fatal(err)
 	}
+	time.Sleep(time.Until(orphaned)) // before, it might be about to be started
 	down := exec.CommandContext(t.Context(), exe, "local", "down", "--state-dir", opts.StateDir)
 	if out, err := down.CombinedOutput(); err != nil {
 		t.Fatalf("local down: %v\n%s", err, out)
 	}
 	nothingLeft(t, engine, instance)
+	if _, err := engine.Client.ContainerInspect(t.Context(), helper); !errdefs.IsNotFound(err) {
+		t.Errorf("a helper that a killed process left, after down: %v", err)
+	}
 	if _, err := os.Stat(filepath.Join(opts.StateDir, "state.json")); !os.IsNotExist(err) {
 		t.Errorf("the state file after down: %v", err)
 	}
+}
+
+// unfinishedHelper is what a process leaves that is killed while it starts a helper.
+func unfinishedHelper(t *testing.T, engine dockertest.Engine) string {
+	t.Helper()
+	made, err := engine.Client.ContainerCreate(t.Context(),
+		&container.Config{Image: dockertest.BaseImage, Labels: cluster.HelperLabels()}, nil, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.ID
 }
 
 // background says how to start hermesbox itself, and takes down what was started when the test ends.
@@ -207,25 +230,31 @@ func agree(t *testing.T, engine dockertest.Engine, st localcube.Status, instance
 	if !slices.Equal(got, want) {
 		t.Errorf("after a kill during %s: listed %q, the Engine has %q", when, got, want)
 	}
-	if _, err := egress.EngineNetNS(t.Context(), "/var/run/docker.sock"); st.EgressEnforced && err == nil {
-		rules := rulesOf(t, instance)
+	if st.EgressEnforced {
+		rules := rulesOf(t, engine, instance)
 		if len(rules) != len(want) {
 			t.Errorf("after a kill during %s: rules %q for %d sandboxes", when, rules, len(want))
 		}
 	}
 }
 
-func rulesOf(t *testing.T, instance string) []string {
+// rulesOf are the sandboxes of a local Cube that have rules.
+func rulesOf(t *testing.T, engine dockertest.Engine, instance string) []string {
 	t.Helper()
-	host, err := egress.EngineNetNS(t.Context(), "/var/run/docker.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := egress.List(t.Context(), host)
+	all, err := egress.List(t.Context(), netnsOf(t, engine))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, instance[:8]+"-") })
+}
+
+func netnsOf(t *testing.T, engine dockertest.Engine) string {
+	t.Helper()
+	path, err := egress.EngineNetNS(t.Context(), strings.TrimPrefix(engine.Host, "unix://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func nothingLeft(t *testing.T, engine dockertest.Engine, instance string) {
@@ -239,9 +268,10 @@ func nothingLeft(t *testing.T, engine dockertest.Engine, instance string) {
 	if err != nil || len(networks) > 0 {
 		t.Errorf("networks left: %v, %v", networks, err)
 	}
+	if names := held(t, engine, instance); len(names) > 0 {
+		t.Errorf("names of images left: %q", names)
+	}
 	if egress.Supported() == nil {
-		if rules := rulesOf(t, instance); len(rules) > 0 {
-			t.Errorf("rules left: %q", rules)
-		}
+		nothingInKernel(t, netnsOf(t, engine), instance)
 	}
 }

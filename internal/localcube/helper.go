@@ -36,7 +36,7 @@ func (h Helper) Run(ctx context.Context, argv []string, stdin io.Reader, stdout,
 	made, err := h.Docker.ContainerCreate(ctx,
 		&container.Config{
 			Image: h.Image, Entrypoint: argv[:1], Cmd: argv[1:], User: "0:0", WorkingDir: "/", NetworkDisabled: true, OpenStdin: stdin != nil, StdinOnce: true,
-			AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true, Labels: cluster.HelperLabels(h.SharedRoot),
+			AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true, Labels: cluster.HelperLabels(),
 		},
 		&container.HostConfig{
 			NetworkMode: "none", AutoRemove: true, Mounts: []mount.Mount{{Type: mount.TypeBind, Source: h.SharedRoot, Target: cluster.SharedPrefix}},

@@ -108,7 +108,7 @@ func TestMany(t *testing.T) { //nolint:paralleltest // counts the descriptors an
 		t.Errorf("containers left: %v", left)
 	}
 	if st.EgressEnforced {
-		if rules := rulesOf(t, instance); len(rules) > 0 {
+		if rules := rulesOf(t, engine, instance); len(rules) > 0 {
 			t.Errorf("rules left: %q", rules)
 		}
 	}

@@ -14,7 +14,6 @@ const (
 	labelKind     = "hermesbox.local.kind"
 	labelID       = "hermesbox.local.id"
 	labelSpec     = "hermesbox.local.spec"
-	labelShared   = "hermesbox.local.shared" // of helpers: the shared root that they work on
 )
 
 // Kinds of our containers.
@@ -24,10 +23,8 @@ const (
 	kindHelper  = "helper"
 )
 
-// HelperLabels mark a container that works on a shared root for somebody else.
-func HelperLabels(sharedRoot string) map[string]string {
-	return map[string]string{labelKind: kindHelper, labelShared: sharedRoot}
-}
+// HelperLabels mark a container that works on a shared root, for whoever started it.
+func HelperLabels() map[string]string { return map[string]string{labelKind: kindHelper} }
 
 // boxSpec is what a container is made from; it never changes.
 type boxSpec struct {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/network"
 
 	"github.com/hermesbox/hermesbox/internal/localcube/egress"
@@ -92,13 +94,26 @@ func (c *Cluster) Clear(ctx context.Context) error {
 	for _, b := range c.all() {
 		errs = append(errs, c.remove(ctx, b))
 	}
-	for _, label := range []string{labelInstance + "=" + c.instance(), labelShared + "=" + c.opts.SharedRoot} {
-		list, err := c.labelled(ctx, label)
-		errs = append(errs, err)
-		for _, summary := range list {
-			errs = append(errs, c.removeContainer(ctx, summary.ID))
+	list, err := c.ours(ctx)
+	errs = append(errs, err)
+	for _, summary := range list {
+		errs = append(errs, c.removeContainer(ctx, summary.ID))
+	}
+	errs = append(errs, c.sweepHelpers(ctx), c.sweepRules(ctx, func(string) bool { return false }), c.removeNetwork(ctx), c.letAllGo(ctx))
+	return errors.Join(errs...)
+}
+
+// startPatience is how long a container may take from its making to its start.
+const startPatience = 10 * time.Second
+
+// sweepHelpers removes helpers whose process was killed before it started them.
+// One that was started goes with its command. Nothing tells whose they are.
+func (c *Cluster) sweepHelpers(ctx context.Context) error {
+	list, err := c.labelled(ctx, labelKind+"="+kindHelper)
+	for _, summary := range list {
+		if summary.State == container.StateCreated && time.Since(time.Unix(summary.Created, 0)) > startPatience {
+			err = errors.Join(err, c.removeContainer(ctx, summary.ID))
 		}
 	}
-	errs = append(errs, c.sweepRules(ctx, func(string) bool { return false }), c.removeNetwork(ctx), c.letAllGo(ctx))
-	return errors.Join(errs...)
+	return err
 }
