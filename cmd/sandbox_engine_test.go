@@ -36,7 +36,7 @@ func newBoxes(t *testing.T) *boxTest {
 	t.Helper()
 	b := &boxTest{T: t, engine: dockertest.Default(t)}
 	b.engine.NeedBase(t)
-	dir, err := os.MkdirTemp("", "hermesbox-boxes-")
+	dir, err := os.MkdirTemp("", "hermesbox-boxes-") //nolint:usetesting // root writes there, whom the user cannot clean up after
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,8 +75,8 @@ func done(format string, args ...any) (outcome, error) {
 	return outcome{Done, fmt.Sprintf(format, args...)}, nil
 }
 
-func skipped(format string, args ...any) (outcome, error) {
-	return outcome{Skipped, "skipped: " + fmt.Sprintf(format, args...)}, nil
+func skipped(why string) (outcome, error) {
+	return outcome{Skipped, "skipped: " + why}, nil
 }
 
 // resolve is step 1: nothing is changed yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -44,7 +45,7 @@ func newCubeAPI(t *testing.T, version string) *cubeAPI {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		fmt.Fprint(w, f.nodes)
+		io.WriteString(w, f.nodes) //nolint:errcheck // the client then fails
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("unexpected request %s %s", r.Method, r.URL)
@@ -71,7 +72,7 @@ func (f *cubeAPI) create(w http.ResponseWriter, r *http.Request) {
 	}
 	f.created = append(f.created, body)
 	w.WriteHeader(http.StatusInternalServerError)
-	fmt.Fprint(w, f.refusal)
+	io.WriteString(w, f.refusal) //nolint:errcheck // the client then fails
 }
 
 // box adds a sandbox.

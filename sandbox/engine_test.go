@@ -89,7 +89,7 @@ func newStage(t *testing.T) *stage {
 	engine := dockertest.Default(t)
 	engine.NeedBase(t)
 	buildStudio(t, engine)
-	dir, err := os.MkdirTemp("", "hermesbox-sandbox-")
+	dir, err := os.MkdirTemp("", "hermesbox-sandbox-") //nolint:usetesting // root writes there, whom the user cannot clean up after
 	if err != nil {
 		t.Fatal(err)
 	}

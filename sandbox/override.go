@@ -45,7 +45,7 @@ func (c *Client) override(ctx context.Context, service *envd.Client, env map[str
 	if len(set) == 0 {
 		return nil
 	}
-	out, err := inside(ctx, service, keysScript, nil)
+	out, err := inside(ctx, service, keysScript)
 	if err != nil {
 		return fmt.Errorf("reading the names in %s/.env: %w", HomeMount, err)
 	}

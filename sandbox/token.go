@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
@@ -31,7 +30,7 @@ func (c *Client) Token(ctx context.Context, s Sandbox, service *envd.Client) (st
 	if c.users(ctx, s) {
 		return "", ErrUsers
 	}
-	out, err := inside(ctx, service, tokenScript, nil)
+	out, err := inside(ctx, service, tokenScript)
 	if err != nil {
 		return "", fmt.Errorf("reading the token: %w", err)
 	}
@@ -45,10 +44,10 @@ func (c *Client) Token(ctx context.Context, s Sandbox, service *envd.Client) (st
 
 // inside runs a script in a sandbox and returns what it printed. What it said
 // about a failure is the error.
-func inside(ctx context.Context, service *envd.Client, text string, stdin io.Reader, args ...string) (string, error) {
+func inside(ctx context.Context, service *envd.Client, text string, args ...string) (string, error) {
 	var out, said bytes.Buffer
 	cmd := envd.Command{Path: "/bin/sh", Args: append([]string{"-c", text, "hermesbox"}, args...), Dir: "/"}
-	exit, err := service.Run(ctx, cmd, stdin, envd.Output{Stdout: &out, Stderr: &said})
+	exit, err := service.Run(ctx, cmd, nil, envd.Output{Stdout: &out, Stderr: &said})
 	if err != nil {
 		return "", err
 	}

@@ -58,7 +58,7 @@ func (m *making) webUI(ctx context.Context) (outcome, error) {
 }
 
 func startWebUI(ctx context.Context, service *envd.Client) error {
-	_, err := inside(ctx, service, webUIScript, nil, supervisorScript)
+	_, err := inside(ctx, service, webUIScript, supervisorScript)
 	var failed *ScriptError
 	if !errors.As(err, &failed) {
 		return err
@@ -79,7 +79,7 @@ func awaitWebUI(ctx context.Context, service *envd.Client) error {
 	limited, cancel := context.WithTimeout(ctx, webUITimeout)
 	defer cancel()
 	for {
-		said, err := inside(limited, service, webUIStateScript, nil)
+		said, err := inside(limited, service, webUIStateScript)
 		state, rest, _ := strings.Cut(said, "\n")
 		switch {
 		case ctx.Err() != nil:
