@@ -87,7 +87,7 @@ func (s Seed) fill(ctx context.Context, id, place string) (left []string, err er
 		return nil, err // one that a killed run left
 	}
 	defer func() { err = errors.Join(err, s.sweep(context.WithoutCancel(ctx), id)) }()
-	s.note("making the default home from template %s", s.Template)
+	s.note("making a default home from template %s", s.Template)
 	box, err := s.Cube.CreateSandbox(ctx, cube.NewSandbox{
 		TemplateID: s.Template, Timeout: seedLifetime, OnTimeout: cube.OnTimeoutKill, Nodes: s.Hosts,
 		Metadata: map[string]string{metaSeed: id},

@@ -85,7 +85,9 @@ func serveCube(t *testing.T, engine dockertest.Engine, root string) localcube.St
 		if err := localcube.Down(ctx, opts); err != nil {
 			t.Errorf("taking the local Cube down: %v", err)
 		}
-		<-ended
+		if err := <-ended; err != nil {
+			t.Errorf("serving: %v", err)
+		}
 		_ = os.RemoveAll(dir) // in the temporary directory
 	})
 	select {

@@ -42,7 +42,7 @@ func holdDefault(ctx context.Context, n node.Node, l Layout, refresh bool) *hold
 	}
 	// Not the caller's: an interrupt must leave the time to delete the sandbox and to clean up.
 	ctx, h.cancel = context.WithTimeout(context.WithoutCancel(ctx), seedPatience+time.Minute)
-	context.AfterFunc(ctx, func() { h.input.Close() })
+	context.AfterFunc(ctx, h.closeInput)
 	go func() { h.done <- h.script.run(ctx, n, h) }()
 	return h
 }
@@ -62,7 +62,7 @@ func (h *hold) Write(p []byte) (int, error) {
 		case a.key == "ready" && !h.isReady():
 			close(h.ready)
 		case a.key == "end":
-			h.input.Close() // or running it would wait for us to say more
+			h.closeInput() // or running it would wait for us to say more
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (h *hold) take(a answer) error {
 // commit has the place become the default home.
 func (h *hold) commit() error {
 	_, err := io.WriteString(h.input, "commit\n")
-	h.input.Close()
+	h.closeInput()
 	ended := <-h.done
 	h.done <- nil // for release
 	if ended != nil {
@@ -151,7 +151,10 @@ func (h *hold) commit() error {
 // release ends the script, which then gives up the lock and removes the place,
 // and waits for that.
 func (h *hold) release() {
-	h.input.Close()
-	<-h.done
+	h.closeInput()
+	<-h.done //nolint:errcheck // what is to be said of it was said by wait or commit
 	h.cancel()
 }
+
+// closeInput tells the script that nothing more comes.
+func (h *hold) closeInput() { _ = h.input.Close() } // of a pipe, which never fails

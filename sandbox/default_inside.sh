@@ -34,7 +34,7 @@ drop() {
 drop ! -type f ! -type d ! -type l
 drop \( -iname auth.json -o -iname .env -o -iname '.env.*' ! -iname .env.example -o -iname '*.env' -o -iname .token -o -iname '*.token' \
 	-o -iname '*oauth*.json' -o -iname credentials -o -iname credentials.json -o -iname .netrc -o -iname .git-credentials \
-	-o -iname '*.pem' -o -iname '*.key' -o -iname '*.p12' -o -name 'id_[a-z]*' ! -name '*.*' \
+	-o -iname '*.pem' -o -iname '*.key' -o -iname '*.p12' -o -name id_rsa -o -name id_dsa -o -name 'id_ecdsa*' ! -name '*.pub' -o -name 'id_ed25519*' ! -name '*.pub' \
 	-o -iname '*.db' -o -iname '*.db-*' -o -iname '*.sqlite' -o -iname '*.sqlite-*' -o -iname '*.sqlite3' -o -iname '*.sqlite3-*' \
 	-o -name '._*' -o -name .DS_Store -o -name __MACOSX -o -name __pycache__ \)
 # At the top: what Hermes and its Web UI keep of one home's life.

@@ -132,10 +132,18 @@ begin() {
 	directory "$homes" 0711
 	directory "$own" 0700
 	directory "$stage" 0700
-	lock "$own/lock"
+	lock "$own/lock" || locked "$?"
 	recover
 	rm -rf "$stage"/* 2>/dev/null
 	# point: begun
+}
+
+# locked CODE: why lock failed. What it says on standard error is for people.
+locked() {
+	[ "$1" != 1 ] || refuse locked "$lock_holder"
+	[ ! -L "$own/lock" ] || refuse_path "$own/lock" 'it is a link'
+	try "opening $own/lock" touch "$own/lock"
+	refuse failed "$lock_problem"
 }
 
 # recover: a refresh that was killed between its two renames had moved the default home aside.

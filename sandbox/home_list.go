@@ -94,8 +94,13 @@ func judgeConfig(a answer) (problem string, err error) {
 	if err != nil {
 		return "", a.odd()
 	}
-	if _, err := parseConfig(text); err != nil {
-		return err.Error(), nil
+	return configProblem(text), nil
+}
+
+func configProblem(text []byte) string {
+	_, err := parseConfig(text)
+	if err != nil {
+		return err.Error()
 	}
-	return "", nil
+	return ""
 }

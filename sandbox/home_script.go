@@ -16,14 +16,6 @@ import (
 //go:embed home.sh look.sh prepare.sh adopt.sh default.sh homes.sh
 var scriptFiles embed.FS
 
-// lockFunc defines lock FILE.
-const lockFunc = `
-lock() {
-	[ ! -L "$1" ] || refuse_path "$1" 'it is a link'
-	exec 9>>"$1" && flock -w 600 9 || refuse locked "$1"
-}
-`
-
 // nodeScript is one of scriptFiles and what it is given.
 type nodeScript struct {
 	name  string
@@ -44,7 +36,7 @@ func (s nodeScript) text() (string, error) {
 		return "", err
 	}
 	own, err := scriptFiles.ReadFile(s.name)
-	return lockFunc + string(shared) + string(own), err
+	return node.LockFunc + string(shared) + string(own), err
 }
 
 // ask runs a script and hands on its answers.

@@ -141,8 +141,10 @@ func TestPrepareIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, p := range []sandbox.Place{
-		{Layout: w.layout, Home: "../x", Workspace: "w"}, {Layout: w.layout, Home: "default", Workspace: "w"},
-		{Layout: w.layout, Home: "h"}, {Layout: w.layout, Home: "h", Workspace: "a b"},
+		{Layout: w.layout, Home: "../x", Workspace: "w"},
+		{Layout: w.layout, Home: "default", Workspace: "w"},
+		{Layout: w.layout, Home: "h"},
+		{Layout: w.layout, Home: "h", Workspace: "a b"},
 	} {
 		if _, err := sandbox.Prepare(t.Context(), shNode{}, p); !errors.Is(err, sandbox.ErrSpec) {
 			t.Errorf("%q, %q: %v", p.Home, p.Workspace, err)
