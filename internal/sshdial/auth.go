@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -16,11 +18,19 @@ import (
 // agentSource is where keys of the agent come from.
 const agentSource = "agent"
 
+// An agent lists its keys at once; before it signs, its user may be asked, or
+// have to touch a security key. sshd waits for two minutes.
+const (
+	agentTime  = 5 * time.Second
+	askingTime = 2 * time.Minute
+)
+
 // auth offers the user's keys to one server, one after the other within the
 // publickey method.
 type auth struct {
 	set   *settings
 	ask   func(prompt string) ([]byte, error)
+	ring  *keyring
 	guard *guard // its clock stops while someone is asked
 
 	agent   net.Conn
@@ -36,7 +46,7 @@ type offer struct {
 
 // newAuth finds the keys. The agent is held until close.
 func (d *Dialer) newAuth(ctx context.Context, s *settings, g *guard) *auth {
-	a := &auth{set: s, ask: d.AskPassphrase, guard: g}
+	a := &auth{set: s, ask: d.AskPassphrase, ring: &d.ring, guard: g}
 	if s.batch {
 		a.ask = nil
 	}
@@ -50,12 +60,6 @@ func (a *auth) close() {
 	if a.agent != nil {
 		_ = a.agent.Close() // only read from
 	}
-}
-
-func (a *auth) askUnhurried(prompt string) ([]byte, error) {
-	a.guard.pause()
-	defer a.guard.resume()
-	return a.ask(prompt)
 }
 
 func (a *auth) skip(key Key, reason string) {
@@ -174,12 +178,21 @@ func (a *auth) agentKeys(ctx context.Context) []ssh.Signer {
 	}
 	a.agent = conn
 	a.guard.watch(conn)
+	_ = conn.SetDeadline(time.Now().Add(agentTime)) // sockets have deadlines
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
-		a.skip(Key{From: agentSource}, "it does not answer: "+strings.TrimPrefix(err.Error(), "agent: "))
+		a.skip(Key{From: agentSource}, "it does not answer: "+agentReason(err))
 		return nil
 	}
+	_ = conn.SetDeadline(time.Now().Add(askingTime))
 	return signers
+}
+
+func agentReason(err error) string {
+	if strings.HasSuffix(err.Error(), os.ErrDeadlineExceeded.Error()) { // it is not wrapped
+		return "timed out"
+	}
+	return strings.TrimPrefix(err.Error(), "agent: ")
 }
 
 // next is an ssh.ClientAuthCallback: it offers one key more, or ends with an
@@ -194,7 +207,7 @@ func (a *auth) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	a.keys = a.keys[1:]
 	a.failure.Offered = append(a.failure.Offered, o.key)
 	place := len(a.failure.Offered) - 1
-	noted := &notedSigner{o.signer, func(reason string) { a.failure.Offered[place].Reason = reason }}
+	noted := &notedSigner{o.signer, a.guard, func(reason string) { a.failure.Offered[place].Reason = reason }}
 	return ssh.PublicKeys(noted.algorithms()), nil
 }
 
@@ -214,10 +227,11 @@ func (a *auth) refused(err error) error {
 	return nil
 }
 
-// notedSigner keeps why a key did not sign.
+// notedSigner keeps why a key did not sign. The clock stands still while it does.
 type notedSigner struct {
 	ssh.Signer
-	note func(reason string)
+	guard *guard
+	note  func(reason string)
 }
 
 // algorithms gives the signer with the algorithms that it has.
@@ -230,6 +244,8 @@ func (n *notedSigner) algorithms() ssh.Signer {
 
 // SignWithAlgorithm signs, or notes why not.
 func (n *notedSigner) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	n.guard.pause()
+	defer n.guard.resume()
 	var signature *ssh.Signature
 	var err error
 	if with, ok := n.Signer.(ssh.AlgorithmSigner); ok {

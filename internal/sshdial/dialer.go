@@ -16,12 +16,9 @@ const (
 	defaultKeepAlive = 15 * time.Second
 )
 
-// errLoop is a chain of jump hosts without an end.
-var errLoop = errors.New("the jump hosts lead back to themselves")
-
 // Dialer is what connections have in common. Its zero value has no home
 // directory but the system's, and no agent. It can be used by several
-// goroutines; AskPassphrase is then called by several.
+// goroutines, and must not be copied after its first use.
 type Dialer struct {
 	// Getenv gives HOME, SSH_AUTH_SOCK and the variables that ssh_config names;
 	// nil is an empty environment.
@@ -29,7 +26,9 @@ type Dialer struct {
 	// ConfigFile is read in place of ~/.ssh/config and /etc/ssh/ssh_config.
 	ConfigFile string
 	// AskPassphrase asks on a terminal; nil is no terminal: encrypted keys are
-	// then not offered.
+	// then not offered. It is called by one goroutine at a time, and once for
+	// each key, up to three times where the answer is wrong; what it returns is
+	// overwritten.
 	AskPassphrase func(prompt string) ([]byte, error)
 	// Timeout is for connecting to one server and authenticating there, without
 	// the time that someone is asked; 15 s by default. ConnectTimeout goes before it.
@@ -38,6 +37,8 @@ type Dialer struct {
 	// three unanswered the connection is lost. 15 s by default.
 	// ServerAliveInterval and ServerAliveCountMax go before it.
 	KeepAlive time.Duration
+
+	ring keyring
 }
 
 // Dial connects to a target, through its jump hosts, and authenticates. The

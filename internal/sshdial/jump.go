@@ -1,7 +1,6 @@
 package sshdial
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 )
@@ -82,7 +81,7 @@ func (d *Dialer) route(t Target) ([]hop, error) {
 		}
 		route = append(before, route...)
 		if len(route) > maxHops {
-			return nil, fmt.Errorf("reading ProxyJump of %s: %w", t.Host, errLoop)
+			return nil, set.jumpOption.fault("the jump hosts lead back to themselves")
 		}
 	}
 }

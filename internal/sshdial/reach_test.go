@@ -50,7 +50,7 @@ func TestReach(t *testing.T) {
 	tests := []contest{
 		{name: "nothing listens", want: "refused", prepare: to("127.0.0.1:1"), text: []string{"connect to host 127.0.0.1 port 1: connection refused"}},
 		{name: "no such name", want: "no such host", prepare: to("nosuchhost.invalid"), text: []string{"could not resolve hostname nosuchhost.invalid"}},
-		{name: "a slow server", options: sshtest.Options{Delay: time.Minute}, want: "timed out", text: []string{"connection to host 127.0.0.1 port", "timed out"}},
+		{name: "a slow server", options: sshtest.Options{Delay: time.Minute}, want: "timed out", prepare: func(t *testing.T, s *scene) { s.SetConfig(t, "ConnectTimeout 1\n") }, text: []string{"connection to host 127.0.0.1 port", "timed out"}},
 		{name: "a server that is slow in time", options: sshtest.Options{Delay: time.Second}, want: "in"},
 		{name: "hangs up", want: "closed", prepare: answer(func(c net.Conn) { c.Close() }), text: []string{"connection closed by 127.0.0.1 port"}},
 		{name: "hangs up after its greeting", want: "closed", prepare: answer(func(c net.Conn) {
@@ -215,8 +215,9 @@ func TestJumpLoop(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Options{})
 	s.SetConfig(t, "Host a\nHostName 127.0.0.1\nProxyJump b\nHost b\nHostName 127.0.0.2\nProxyJump a\n")
 	d := sshdial.Dialer{Getenv: s.Getenv}
-	if _, err := d.Dial(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "lead back to themselves") {
-		t.Errorf("error %v", err)
+	want := s.ConfigFile() + ":3: ProxyJump: the jump hosts lead back to themselves"
+	if _, err := d.Dial(t.Context(), "a"); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 	s.SetConfig(t, "Host a\nProxyJump b\nHost b\nPort 3\nProxyCommand x\n")
 	var config *sshdial.ConfigError

@@ -28,7 +28,7 @@ func read(t *testing.T, path string) string {
 }
 
 // dial connects to a server.
-func dial(t *testing.T, s *sshtest.Server, d sshdial.Dialer) *sshdial.Conn {
+func dial(t *testing.T, s *sshtest.Server, d *sshdial.Dialer) *sshdial.Conn {
 	t.Helper()
 	d.Getenv = s.Getenv
 	conn, err := d.Dial(t.Context(), s.Target())
@@ -45,7 +45,7 @@ func dial(t *testing.T, s *sshtest.Server, d sshdial.Dialer) *sshdial.Conn {
 
 func TestRunCodes(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
 	for line, want := range map[string]int{"true": 0, "exit 255": 255, "kill -TERM $$": 143, "kill -KILL $$": 137, "nosuchcommand": 127} {
 		if code, err := conn.Run(t.Context(), sshdial.Command{Line: line}); err != nil || code != want {
 			t.Errorf("%s: %d, %v; want %d", line, code, err, want)
@@ -57,7 +57,7 @@ func TestRunEnvironment(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Options{Config: "AcceptEnv *"})
 	t.Setenv("HERMESBOX_SECRET", "canary")
 	s.SetConfig(t, "SendEnv *\nSetEnv OTHER=canary\n")
-	conn := dial(t, s, sshdial.Dialer{})
+	conn := dial(t, s, &sshdial.Dialer{})
 	var out bytes.Buffer
 	if _, err := conn.Run(t.Context(), sshdial.Command{Line: "env; tty; cat", Stdout: &out}); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestRunEnvironment(t *testing.T) {
 
 func TestRunBytes(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
 	in := make([]byte, 5<<20)
 	_, _ = rand.Read(in)
 	var out, errs bytes.Buffer
@@ -83,7 +83,7 @@ func TestRunBytes(t *testing.T) {
 // input never ends.
 func TestRunInputUnread(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
 	code, err := conn.Run(t.Context(), sshdial.Command{Line: "exit 4", Stdin: bytes.NewReader(make([]byte, 10<<20))})
 	if err != nil || code != 4 {
 		t.Errorf("Run: %d, %v", code, err)
@@ -97,7 +97,7 @@ func TestRunInputUnread(t *testing.T) {
 
 func TestRunBrokenStreams(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
 	broken := errors.New("broken")
 	in := io.MultiReader(strings.NewReader("x"), iotest.ErrReader(broken))
 	if _, err := conn.Run(t.Context(), sshdial.Command{Line: "sleep 60; cat", Stdin: in}); !errors.Is(err, broken) || !strings.Contains(err.Error(), "input") {
@@ -123,7 +123,7 @@ func TestRunMaxSessions(t *testing.T) {
 		t.Run(sessions, func(t *testing.T) {
 			t.Parallel()
 			s := sshtest.Start(t, sshtest.Options{Config: "MaxSessions " + sessions})
-			conn := dial(t, s, sshdial.Dialer{})
+			conn := dial(t, s, &sshdial.Dialer{})
 			var all sync.WaitGroup
 			for i := range 8 {
 				all.Go(func() {
@@ -144,7 +144,7 @@ func TestRunMaxSessions(t *testing.T) {
 
 func TestRunNoSessions(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{Config: "MaxSessions 0"}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{Config: "MaxSessions 0"}), &sshdial.Dialer{})
 	if _, err := conn.Run(t.Context(), sshdial.Command{Line: "true"}); err == nil || !strings.Contains(err.Error(), "opening a session") {
 		t.Errorf("error %v", err)
 	}
@@ -152,7 +152,7 @@ func TestRunNoSessions(t *testing.T) {
 
 func TestRunWaitsInterrupted(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{Config: "MaxSessions 1"}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{Config: "MaxSessions 1"}), &sshdial.Dialer{})
 	var first sync.WaitGroup
 	started, out := pipeLine()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -194,7 +194,7 @@ func TestRunInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := sshtest.Start(t, test.options)
-			conn := dial(t, s, sshdial.Dialer{})
+			conn := dial(t, s, &sshdial.Dialer{})
 			started, out := pipeLine()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			stop := errors.New("the user stopped it")
@@ -226,7 +226,7 @@ func TestRunInterrupted(t *testing.T) {
 func TestRunInterruptedStuck(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Options{})
-	conn := dial(t, s, sshdial.Dialer{})
+	conn := dial(t, s, &sshdial.Dialer{})
 	started, out := pipeLine()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -255,7 +255,7 @@ func (r reader) Read(p []byte) (int, error) { return r(p) }
 func TestRunCut(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Options{})
-	conn := dial(t, s, sshdial.Dialer{})
+	conn := dial(t, s, &sshdial.Dialer{})
 	started, out := pipeLine()
 	go func() {
 		<-started
@@ -274,7 +274,7 @@ func TestRunCut(t *testing.T) {
 func TestRunFrozen(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Options{})
-	conn := dial(t, s, sshdial.Dialer{KeepAlive: 200 * time.Millisecond})
+	conn := dial(t, s, &sshdial.Dialer{KeepAlive: 200 * time.Millisecond})
 	started, out := pipeLine()
 	go func() {
 		<-started
@@ -292,7 +292,7 @@ func TestRunQuiet(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Options{})
 	s.SetConfig(t, "ServerAliveInterval 1\nServerAliveCountMax 1\n")
-	conn := dial(t, s, sshdial.Dialer{})
+	conn := dial(t, s, &sshdial.Dialer{})
 	if code, err := conn.Run(t.Context(), sshdial.Command{Line: "sleep 3; exit 7"}); err != nil || code != 7 {
 		t.Errorf("Run: %d, %v", code, err)
 	}
@@ -300,7 +300,7 @@ func TestRunQuiet(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, sshtest.Start(t, sshtest.Options{}), sshdial.Dialer{})
+	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
 	for range 2 {
 		if err := conn.Close(); err != nil {
 			t.Errorf("Close: %v", err)

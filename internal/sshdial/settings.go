@@ -14,6 +14,7 @@ type settings struct {
 	alias, host, user string
 	port              int
 	jump              string // "" is none
+	jumpOption        option
 	keyAlias          string
 
 	identities, certificates []string
@@ -75,6 +76,7 @@ func (d *Dialer) settle(t Target, opts set, me local) (*settings, error) {
 		alias: t.Host, port: t.Port, user: t.User, batch: opts.flag("batchmode"), identitiesOnly: opts.flag("identitiesonly"),
 		keyAlias: strings.ToLower(opts.value("hostkeyalias")), network: network(opts), jump: opts.value("proxyjump"),
 	}
+	s.jumpOption, _ = opts.first("proxyjump")
 	if strings.EqualFold(s.jump, "none") {
 		s.jump = ""
 	}

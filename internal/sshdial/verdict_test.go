@@ -29,7 +29,7 @@ func (s *scene) args(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-F", s.ConfigFile(), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=3"}
+	args := []string{"-F", s.ConfigFile(), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"}
 	if target.User != "" {
 		args = append(args, "-l", target.User)
 	}
@@ -77,7 +77,7 @@ func (s *scene) openssh(t *testing.T) (verdict, output string) {
 // ours is hermesbox's verdict.
 func (s *scene) ours(t *testing.T) (verdict string, err error) {
 	t.Helper()
-	d := sshdial.Dialer{Getenv: s.getenv, Timeout: 3 * time.Second}
+	d := sshdial.Dialer{Getenv: s.getenv}
 	conn, err := d.Dial(t.Context(), s.target)
 	if err != nil {
 		return verdictOf(err), err
