@@ -143,6 +143,16 @@ func (w world) place(home string) sandbox.Place {
 	return sandbox.Place{Layout: w.layout, Home: home, Workspace: "w"}
 }
 
+func (w world) stat(name string) (os.FileInfo, error) { return os.Lstat(w.path(name)) }
+
+// slowNode takes its time before it copies.
+type slowNode struct{ node.Node }
+
+func (n slowNode) Run(ctx context.Context, s node.Script) (int, error) {
+	s.Text = strings.ReplaceAll(s.Text, "# point: before-copy\n", `touch "$stage/slow"; sleep 1; rm -f "$stage/slow"`+"\n")
+	return n.Node.Run(ctx, s)
+}
+
 // all runs f n times at once.
 func all(n int, f func(i int)) {
 	var wait sync.WaitGroup
