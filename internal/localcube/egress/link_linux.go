@@ -20,7 +20,7 @@ type link struct {
 // openNetNS opens a network namespace by its path; close it.
 func openNetNS(path string) (*os.File, error) {
 	if path == "" {
-		path = "/proc/self/ns/net"
+		path = "/proc/thread-self/ns/net" // the first thread may be in a namespace that was tried
 	}
 	f, err := os.Open(path)
 	if err != nil {
