@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -59,6 +60,21 @@ func TestWithSkills(t *testing.T) {
 		if got, err := withSkills([]byte(bad)); err == nil {
 			t.Errorf("%q became %q", bad, got)
 		}
+	}
+}
+
+// TestRecipeConfig: the settings of our own image go into a default home byte for byte.
+func TestRecipeConfig(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../recipe/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret, err := secretIn(text); err != nil || secret != "" {
+		t.Errorf("secret %q, %v", secret, err)
+	}
+	if with, err := withSkills(text); err != nil || string(with) != string(text) {
+		t.Errorf("changed to %q, %v", with, err)
 	}
 }
 

@@ -99,8 +99,9 @@ func judgeConfig(a answer) (problem string, err error) {
 
 func configProblem(text []byte) string {
 	_, err := parseConfig(text)
-	if err != nil {
-		return err.Error()
+	if err == nil {
+		return ""
 	}
-	return ""
+	said := err.Error() // which can quote what a sandbox wrote
+	return strings.ToValidUTF8(said[:min(len(said), 200)], "")
 }

@@ -203,3 +203,15 @@ func TestErrorWords(t *testing.T) {
 		}
 	}
 }
+
+// TestShowLongProblem: what a sandbox wrote is quoted in part only.
+func TestShowLongProblem(t *testing.T) {
+	t.Parallel()
+	w := bareWorld(t)
+	w.write("hermes-homes/h/config.yaml", "a: *"+strings.Repeat("x", 100_000)+"\n")
+	got, err := sandbox.ShowHome(t.Context(), shNode{}, w.layout, "h")
+	w.do(err)
+	if len(got.Config) != 200 || !strings.HasPrefix(got.Config, "config.yaml is broken: ") {
+		t.Errorf("problem of %d bytes: %.60s", len(got.Config), got.Config)
+	}
+}
