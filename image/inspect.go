@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
@@ -64,10 +65,16 @@ func (e *Engine) inspect(ctx context.Context, ref string) (image.InspectResponse
 	return found, nil
 }
 
+// heldBy begins the names that local Cubes give to the images of their templates. They are nobody's to use.
+const heldBy = "hermesbox-local/"
+
 func imageOf(ref string, found image.InspectResponse) Image {
 	img := Image{Name: ref, ID: found.ID, Platform: imagePlatform(found), Labels: map[string]string{}}
-	if len(found.RepoTags) > 0 {
-		img.Name = found.RepoTags[0]
+	for _, name := range found.RepoTags {
+		if !strings.HasPrefix(name, heldBy) {
+			img.Name = name
+			break
+		}
 	}
 	if found.Config != nil && found.Config.Labels != nil {
 		img.Labels = found.Config.Labels

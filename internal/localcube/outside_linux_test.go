@@ -111,7 +111,7 @@ func (o *outside) accept(l net.Listener, answer func([]byte) []byte) {
 			defer c.Close()
 			buffer := make([]byte, 1500)
 			n, err := c.Read(buffer)
-			if err == nil || err == io.EOF {
+			if err == nil || errors.Is(err, io.EOF) {
 				_, _ = c.Write(answer(buffer[:n])) // who is gone needs no answer
 			}
 		}()

@@ -39,7 +39,8 @@ func (c *Cluster) follow(messages <-chan events.Message, failed <-chan error) {
 			if b := c.holds(m.Actor.ID); b != nil {
 				c.start(func(ctx context.Context) { c.restarted(ctx, b) })
 			}
-		case <-failed:
+		case err := <-failed:
+			c.opts.Log.Debug("the Engine's events ended", "cause", err) // watch asks again
 			return
 		}
 	}
