@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,6 +121,30 @@ func TestHomeHeld(t *testing.T) {
 	n.write("alice/config.yaml", "a: b\n")
 	n.want(0, "alice\n", "kept", "home", "seed", "alice")
 	n.want(0, "bob\n", "seeded", "home", "seed", "bob") // its sandbox is superseded
+}
+
+// TestHomeWaits: who waits for another run says so.
+func TestHomeWaits(t *testing.T) {
+	t.Parallel()
+	n := newNodesTest(t, "- {name: one, ssh: SERVER}\n")
+	n.write("default/config.yaml", "a: b\n")
+	n.want(0, "carl\n", "", "home", "seed", "carl")
+	lock := filepath.Join(n.root, "hermes-homes", ".hermesbox", "lock")
+	other := exec.CommandContext(t.Context(), "flock", lock, "sh", "-c", "echo held; sleep 2")
+	said, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	n.want(0, "dora\n", "hermesbox: waiting for "+lock, "home", "seed", "dora")
+	if err := other.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestHomeErrors: what is wrong on a node comes with the next step.
