@@ -17,7 +17,7 @@ import (
 // agentSocket answers at a socket with do.
 func agentSocket(t *testing.T, do func(net.Conn)) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "agent") // the name of a socket is short
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // the name of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}

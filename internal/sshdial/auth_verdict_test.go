@@ -29,17 +29,13 @@ func put(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-func TestAuth(t *testing.T) {
+func TestAuthAgent(t *testing.T) {
 	t.Parallel()
 	keys := make([]sshtest.Key, 6)
 	for i := range keys {
 		keys[i] = sshtest.NewKey(t, "ed25519")
 	}
-	ca := sshtest.NewKey(t, "ed25519")
-	caFile := filepath.Join(t.TempDir(), "ca.pub")
-	put(t, caFile, ca.Line+"\n", 0o644)
 	few := sshtest.Options{Config: "MaxAuthTries 3"}
-	trusting := sshtest.Options{Config: "TrustedUserCAKeys " + caFile}
 	tests := []contest{
 		{name: "a key of the agent", want: "in", prepare: func(t *testing.T, s *scene) {
 			s.agent = sshtest.Agent(t, keys[0])
@@ -87,13 +83,23 @@ func TestAuth(t *testing.T) {
 			s.agent = sshtest.Agent(t, keys...)
 			s.SetConfig(t, "IdentitiesOnly yes\n")
 		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, test.run)
+	}
+}
+
+func TestAuthFiles(t *testing.T) {
+	t.Parallel()
+	key, other := sshtest.NewKey(t, "ed25519"), sshtest.NewKey(t, "ed25519")
+	tests := []contest{
 		{
 			name: "no key is right", want: "denied",
 			prepare: func(t *testing.T, s *scene) {
-				s.agent = sshtest.Agent(t, keys[0])
+				s.agent = sshtest.Agent(t, key)
 				put(t, s.AuthorizedKeys(), "", 0o644)
 			},
-			text: []string{"permission denied (publickey); offered: agent key " + keys[0].Fingerprint() + ", /"},
+			text: []string{"permission denied (publickey); offered: agent key " + key.Fingerprint() + ", /"},
 			not:  []string{"not offered"},
 		},
 		{
@@ -120,15 +126,15 @@ func TestAuth(t *testing.T) {
 		{
 			name: "an encrypted file", want: "denied",
 			prepare: func(t *testing.T, s *scene) {
-				keys[0].Write(t, s.file("id_ed25519"), "secret")
-				s.Authorize(t, keys[0])
+				key.Write(t, s.file("id_ed25519"), "secret")
+				s.Authorize(t, key)
 			},
 			text: []string{"id_ed25519 (it is encrypted, and there is no terminal to ask for its passphrase)"},
 		},
 		{name: "an encrypted file that the agent has", want: "in", prepare: func(t *testing.T, s *scene) {
-			s.agent = sshtest.Agent(t, keys[1], keys[0])
-			keys[0].Write(t, s.file("id_ed25519"), "secret")
-			s.Authorize(t, keys[0])
+			s.agent = sshtest.Agent(t, other, key)
+			key.Write(t, s.file("id_ed25519"), "secret")
+			s.Authorize(t, key)
 			s.SetConfig(t, "IdentitiesOnly yes\n")
 		}},
 		{
@@ -173,37 +179,16 @@ func TestAuth(t *testing.T) {
 			key.Write(t, s.file("id_ed25519"), "")
 			s.Authorize(t, key)
 		}},
-		{name: "a certificate beside the key", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
-			keys[0].Write(t, s.file("id_ed25519"), "")
-			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, keys[0], s.file("id_ed25519-cert.pub"))
-		}},
-		{name: "a certificate, rsa", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
-			key := sshtest.NewKey(t, "rsa")
-			key.Write(t, s.file("id_ed25519"), "")
-			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, key, s.file("id_ed25519-cert.pub"))
-		}},
-		{name: "a configured certificate", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
-			keys[0].Write(t, s.file("id_ed25519"), "")
-			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, keys[0], s.file("other.pub"))
-			s.SetConfig(t, "CertificateFile "+s.file("other.pub")+"\n")
-		}},
-		{name: "a configured certificate for a key of the agent", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
-			s.agent = sshtest.Agent(t, keys[0])
-			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, keys[0], s.file("other.pub"))
-			s.configure(t, "IdentityFile none\nCertificateFile "+s.file("other.pub")+"\n")
-		}},
-		{name: "a certificate that has expired", options: trusting, want: "denied", prepare: func(t *testing.T, s *scene) {
-			keys[0].Write(t, s.file("id_ed25519"), "")
-			sshtest.Certificate{CA: ca, Principals: []string{s.User}, Until: time.Now().Add(-time.Hour)}.Write(t, keys[0], s.file("id_ed25519-cert.pub"))
-		}},
-		{
-			name: "a certificate without its key", options: trusting, want: "denied",
-			prepare: func(t *testing.T, s *scene) {
-				sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, keys[0], s.file("other.pub"))
-				s.configure(t, "IdentityFile none\nCertificateFile "+s.file("other.pub")+"\nCertificateFile "+s.KnownHosts()+"\n")
-			},
-			text: []string{"other.pub (its private key is in no file", "known_hosts (it is not a certificate that can be read)"},
-		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, test.run)
+	}
+}
+
+// What a server wants is not always a key, or not one alone.
+func TestAuthServers(t *testing.T) {
+	t.Parallel()
+	tests := []contest{
 		{
 			name: "passwords only", options: sshtest.Options{Config: "PubkeyAuthentication no\nPasswordAuthentication yes"}, want: "denied",
 			text: []string{"permission denied (password); no key was offered"},
@@ -213,8 +198,9 @@ func TestAuth(t *testing.T) {
 			text: []string{"permission denied (password): the server wants more than a key"},
 		},
 		{name: "two keys", options: sshtest.Options{Config: "AuthenticationMethods publickey,publickey"}, want: "in", prepare: func(t *testing.T, s *scene) {
-			keys[0].Write(t, s.file("second"), "")
-			s.Authorize(t, keys[0])
+			key := sshtest.NewKey(t, "ed25519")
+			key.Write(t, s.file("second"), "")
+			s.Authorize(t, key)
 			s.SetConfig(t, "IdentityFile "+s.file("second")+"\n")
 		}},
 		{
@@ -226,6 +212,51 @@ func TestAuth(t *testing.T) {
 			s.SetConfig(t, "User nosuchuser\n")
 			s.target = strings.TrimPrefix(s.Target(), s.User+"@")
 		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, test.run)
+	}
+}
+
+func TestAuthCertificates(t *testing.T) {
+	t.Parallel()
+	key := sshtest.NewKey(t, "ed25519")
+	ca := sshtest.NewKey(t, "ed25519")
+	caFile := filepath.Join(t.TempDir(), "ca.pub")
+	put(t, caFile, ca.Line+"\n", 0o644)
+	trusting := sshtest.Options{Config: "TrustedUserCAKeys " + caFile}
+	tests := []contest{
+		{name: "a certificate beside the key", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
+			key.Write(t, s.file("id_ed25519"), "")
+			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, key, s.file("id_ed25519-cert.pub"))
+		}},
+		{name: "a certificate, rsa", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
+			key := sshtest.NewKey(t, "rsa")
+			key.Write(t, s.file("id_ed25519"), "")
+			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, key, s.file("id_ed25519-cert.pub"))
+		}},
+		{name: "a configured certificate", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
+			key.Write(t, s.file("id_ed25519"), "")
+			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, key, s.file("other.pub"))
+			s.SetConfig(t, "CertificateFile "+s.file("other.pub")+"\n")
+		}},
+		{name: "a configured certificate for a key of the agent", options: trusting, want: "in", prepare: func(t *testing.T, s *scene) {
+			s.agent = sshtest.Agent(t, key)
+			sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, key, s.file("other.pub"))
+			s.configure(t, "IdentityFile none\nCertificateFile "+s.file("other.pub")+"\n")
+		}},
+		{name: "a certificate that has expired", options: trusting, want: "denied", prepare: func(t *testing.T, s *scene) {
+			key.Write(t, s.file("id_ed25519"), "")
+			sshtest.Certificate{CA: ca, Principals: []string{s.User}, Until: time.Now().Add(-time.Hour)}.Write(t, key, s.file("id_ed25519-cert.pub"))
+		}},
+		{
+			name: "a certificate without its key", options: trusting, want: "denied",
+			prepare: func(t *testing.T, s *scene) {
+				sshtest.Certificate{CA: ca, Principals: []string{s.User}}.Write(t, key, s.file("other.pub"))
+				s.configure(t, "IdentityFile none\nCertificateFile "+s.file("other.pub")+"\nCertificateFile "+s.KnownHosts()+"\n")
+			},
+			text: []string{"other.pub (its private key is in no file", "known_hosts (it is not a certificate that can be read)"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, test.run)

@@ -54,7 +54,7 @@ func TestReach(t *testing.T) {
 		{name: "a server that is slow in time", options: sshtest.Options{Delay: time.Second}, want: "in"},
 		{name: "hangs up", want: "closed", prepare: answer(func(c net.Conn) { c.Close() }), text: []string{"connection closed by 127.0.0.1 port"}},
 		{name: "hangs up after its greeting", want: "closed", prepare: answer(func(c net.Conn) {
-			fmt.Fprint(c, "SSH-2.0-x\r\n")
+			_, _ = fmt.Fprint(c, "SSH-2.0-x\r\n")
 			c.Close()
 		})},
 		{name: "no algorithm in common", options: sshtest.Options{HostKeys: []string{"rsa"}, Config: "HostKeyAlgorithms ssh-rsa"}, want: "not ssh", text: []string{"unable to negotiate with", "ssh-rsa"}},
@@ -96,7 +96,7 @@ func TestReachNotSSH(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addr := listen(t, func(c net.Conn) {
-				fmt.Fprint(c, greeting)
+				_, _ = fmt.Fprint(c, greeting)
 				c.Close()
 			})
 			d := sshdial.Dialer{Timeout: 5 * time.Second}
@@ -142,7 +142,6 @@ func TestReachBadInput(t *testing.T) {
 // A jump host has its own names, keys and errors.
 func TestJump(t *testing.T) {
 	t.Parallel()
-	const user = "root"
 	tests := []struct {
 		name string
 		jump sshtest.Options

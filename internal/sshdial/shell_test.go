@@ -16,7 +16,7 @@ import (
 // whatever it is, and what it says of itself comes with the output.
 func TestShells(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "shell") // other users reach it
+	dir, err := os.MkdirTemp("", "shell") //nolint:usetesting // other users reach it
 	if err != nil {
 		t.Fatal(err)
 	}

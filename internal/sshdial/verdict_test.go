@@ -160,24 +160,15 @@ func known(s *scene, prefix string, types ...string) string {
 	return lines.String()
 }
 
+// hosts has a client's known_hosts say a text.
+func hosts(text func(s *scene) string) func(*testing.T, *scene) {
+	return func(t *testing.T, s *scene) { s.SetKnownHosts(t, text(s)) }
+}
+
 func TestHostKeys(t *testing.T) {
 	t.Parallel()
 	all := sshtest.Options{HostKeys: []string{"rsa", "ecdsa", "ed25519"}}
-	other := map[string]sshtest.Key{}
-	for _, kind := range []string{"rsa", "ed25519"} {
-		other[kind] = sshtest.NewKey(t, kind)
-	}
-	ca := sshtest.NewKey(t, "ecdsa")
-	certified := func(c sshtest.Certificate) sshtest.Options {
-		c.CA = ca
-		return sshtest.Options{Certificate: &c}
-	}
-	authority := func(t *testing.T, s *scene) {
-		s.SetKnownHosts(t, "@cert-authority [127.0.0.1]:*,al "+ca.Line+"\n")
-	}
-	hosts := func(text func(s *scene) string) func(*testing.T, *scene) {
-		return func(t *testing.T, s *scene) { s.SetKnownHosts(t, text(s)) }
-	}
+	other := map[string]sshtest.Key{"rsa": sshtest.NewKey(t, "rsa"), "ed25519": sshtest.NewKey(t, "ed25519")}
 	tests := []contest{
 		{name: "ed25519", options: sshtest.Options{HostKeys: []string{"ed25519"}}, want: "in"},
 		{name: "ecdsa", options: sshtest.Options{HostKeys: []string{"ecdsa"}}, want: "in"},
@@ -245,6 +236,25 @@ func TestHostKeys(t *testing.T) {
 		}},
 		{name: "an alias for the key, unknown", want: "unknown", prepare: func(t *testing.T, s *scene) { s.SetConfig(t, "HostKeyAlias node\n") }, text: []string{"known for node"}},
 
+		{name: "an authority is no host", want: "unknown", prepare: hosts(func(s *scene) string { return known(s, "@cert-authority ", "ed25519") })},
+	}
+	for _, test := range tests {
+		t.Run(test.name, test.run)
+	}
+}
+
+func TestHostCertificates(t *testing.T) {
+	t.Parallel()
+	other := sshtest.NewKey(t, "ed25519")
+	ca := sshtest.NewKey(t, "ecdsa")
+	certified := func(c sshtest.Certificate) sshtest.Options {
+		c.CA = ca
+		return sshtest.Options{Certificate: &c}
+	}
+	authority := func(t *testing.T, s *scene) {
+		s.SetKnownHosts(t, "@cert-authority [127.0.0.1]:*,al "+ca.Line+"\n")
+	}
+	tests := []contest{
 		{name: "certified", options: certified(sshtest.Certificate{Principals: []string{"other", "127.0.0.1"}}), want: "in", prepare: authority},
 		{name: "certified, rsa", options: sshtest.Options{HostKeys: []string{"rsa"}, Certificate: &sshtest.Certificate{CA: ca, Principals: []string{"127.0.0.1"}}}, want: "in", prepare: authority},
 		{name: "certified by a pattern", options: certified(sshtest.Certificate{Principals: []string{"127.0.*"}}), want: "unknown", prepare: authority},
@@ -266,7 +276,7 @@ func TestHostKeys(t *testing.T) {
 		}},
 		{
 			name: "certified by someone else", options: certified(sshtest.Certificate{Principals: []string{"127.0.0.1"}}), want: "unknown",
-			prepare: hosts(func(*scene) string { return "@cert-authority * " + other["rsa"].Line + "\n" }),
+			prepare: hosts(func(*scene) string { return "@cert-authority * " + other.Line + "\n" }),
 			text:    []string{"known_hosts has no @cert-authority for [127.0.0.1]:"},
 		},
 		{name: "certified by one who was revoked", options: certified(sshtest.Certificate{Principals: []string{"127.0.0.1"}}), want: "revoked", prepare: hosts(func(*scene) string {
@@ -275,7 +285,6 @@ func TestHostKeys(t *testing.T) {
 		{name: "certified, key revoked", options: certified(sshtest.Certificate{Principals: []string{"127.0.0.1"}}), want: "revoked", prepare: hosts(func(s *scene) string {
 			return "@cert-authority * " + ca.Line + "\n" + known(s, "@revoked ", "ed25519")
 		})},
-		{name: "an authority is no host", want: "unknown", prepare: hosts(func(s *scene) string { return known(s, "@cert-authority ", "ed25519") })},
 	}
 	for _, test := range tests {
 		t.Run(test.name, test.run)

@@ -20,7 +20,7 @@ func Agent(t testing.TB, keys ...Key) string {
 	if err != nil {
 		dockertest.Missing(t, "sshd", err)
 	}
-	dir, err := os.MkdirTemp("", "agent") // the name of a socket is short
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // the name of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}
