@@ -37,8 +37,7 @@ func Guard(ctx context.Context, host, bridge string) (release func(context.Conte
 	if err := mustExist(c.host, bridge); err != nil {
 		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
 	}
-	guard(c.Conn, bridge)
-	if err := c.Flush(); err != nil {
+	if err := closeBridge(c.Conn, bridge); err != nil {
 		return nil, fmt.Errorf("guarding bridge %s: %w", bridge, err)
 	}
 	return func(ctx context.Context) error { return Unguard(ctx, host, bridge) }, nil
@@ -68,14 +67,32 @@ func mustExist(host *os.File, device string) error {
 	})
 }
 
-func guard(c *nftables.Conn, bridge string) {
+// guardChain is to be renamed with any change of its rules.
+const guardChain = "ingress"
+
+// closeBridge leaves a guard that stands as it is: while it is replaced, packets may meet both.
+func closeBridge(c *nftables.Conn, bridge string) error {
+	chains, err := c.ListChainsOfTableFamily(nftables.TableFamilyNetdev)
+	if err != nil {
+		return fmt.Errorf("listing chains: %w", err)
+	}
+	for _, chain := range chains {
+		if chain.Table.Name == guardPrefix+bridge && chain.Name == guardChain { // it goes with its device
+			return nil
+		}
+	}
+	addGuard(c, bridge)
+	return c.Flush()
+}
+
+func addGuard(c *nftables.Conn, bridge string) {
 	t := &nftables.Table{Name: guardPrefix + bridge, Family: nftables.TableFamilyNetdev}
 	c.AddTable(t)
 	c.DelTable(t)
 	c.AddTable(t)
 	policy := nftables.ChainPolicyDrop
 	chain := c.AddChain(&nftables.Chain{
-		Table: t, Name: "ingress", Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookIngress,
+		Table: t, Name: guardChain, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookIngress,
 		Priority: nftables.ChainPriorityFilter, Device: bridge, Policy: &policy,
 	})
 	c.AddRule(&nftables.Rule{Table: t, Chain: chain, Exprs: rule(marked(), unmark(), accept())})

@@ -90,3 +90,26 @@ func TestGuardErrors(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// TestGuardOfNewBridge closes a bridge that was made anew under the name of one that was guarded.
+func TestGuardOfNewBridge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.guard(t)
+	w.host.IP(t, `
+		link del br0
+		link add br0 address 02:00:00:00:00:01 type bridge
+		addr add 172.31.0.1/16 dev br0
+		link set br0 up`)
+	w.guard(t)
+	s := w.joined(t)
+	for network, payload := range map[string][]byte{"tcp": nil, "udp": []byte("x"), "ip4:icmp": ping()} {
+		if err := reach(s, network, public, payload, patience); err == nil {
+			t.Errorf("%s passed", network)
+		}
+	}
+	if err := Unguard(t.Context(), w.host.Path(), "br0"); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(t, s)
+}

@@ -63,8 +63,22 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// sandbox joins a namespace to the bridge, as an Engine does.
+// sandbox joins a namespace to the bridge, as an Engine does, and waits until it reaches everything.
 func (w *world) sandbox(t testing.TB) (nettest.Space, Target) {
+	t.Helper()
+	s := w.joined(t)
+	n := w.sandboxes
+	w.settle(t, s)
+	return s, Target{
+		ID: fmt.Sprintf("box-%d", n), NetNS: s.Path(), Host: w.host.Path(),
+		Address: netip.AddrFrom4([4]byte{172, 31, 1, byte(n)}),
+		MAC:     net.HardwareAddr{2, 0, 0, 0, 1, byte(n)},
+		Network: netip.MustParsePrefix("172.31.0.1/16"),
+	}
+}
+
+// joined is a namespace on the bridge.
+func (w *world) joined(t testing.TB) nettest.Space {
 	t.Helper()
 	w.sandboxes++
 	n := w.sandboxes
@@ -73,13 +87,7 @@ func (w *world) sandbox(t testing.TB) (nettest.Space, Target) {
 	w.host.Move(t, "eth0", s)
 	w.host.IP(t, fmt.Sprintf("link set box%d master br0 up", n))
 	s.IP(t, fmt.Sprintf("addr add 172.31.1.%d/16 dev eth0\nlink set eth0 up\nroute add default via 172.31.0.1", n))
-	w.settle(t, s)
-	return s, Target{
-		ID: fmt.Sprintf("box-%d", n), NetNS: s.Path(), Host: w.host.Path(),
-		Address: netip.AddrFrom4([4]byte{172, 31, 1, byte(n)}),
-		MAC:     net.HardwareAddr{2, 0, 0, 0, 1, byte(n)},
-		Network: netip.MustParsePrefix("172.31.0.1/16"),
-	}
+	return s
 }
 
 // settle waits until bridge and neighbour tables have got to know the sandbox;
