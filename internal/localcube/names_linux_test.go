@@ -1,6 +1,8 @@
 package localcube_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,6 +85,11 @@ func TestNamesOfTemplate(t *testing.T) {
 	if got := f.api(http.MethodDelete, "/sandboxes/"+id, ""); got.status != http.StatusNoContent {
 		t.Errorf("deleting: %d %s", got.status, got.body)
 	}
+	hosts := fmt.Sprintf("127.%d.%d.53", 100+rand.IntN(100), rand.IntN(256))
+	f.out.serve(t, f.out.host, hosts+":53", resolved)
+	f.tpl = f.template(`,"dns":["` + hosts + `"]`)
+	id, _ = f.make(`,"network":{"allowOut":["0.0.0.0/0"]}`)
+	f.untouched("a loopback address", func() { f.names(id, "a loopback address", false) }, hosts)
 	f.tpl = f.template(`,"dns":["` + publicResolver + `"]`)
 	id, _ = f.make("")
 	f.names(id, "a public one", true)
