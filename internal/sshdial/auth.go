@@ -133,28 +133,40 @@ func certified(path string, cert *ssh.Certificate, ids []identity, held []ssh.Si
 // order puts the keys in OpenSSH's order: those of the agent that are
 // configured, the agent's others unless IdentitiesOnly, then files.
 func (a *auth) order(files []identity, held []ssh.Signer) {
-	var others []offer
+	var others []ssh.Signer
 	for _, signer := range held {
-		key := keyOf(agentSource, signer.PublicKey())
 		i := slices.IndexFunc(files, func(id identity) bool { return id.public != nil && equal(id.public, signer.PublicKey()) })
 		switch {
 		case i >= 0:
 			files = slices.Delete(files, i, i+1)
-			a.keys = append(a.keys, offer{key, signer})
+			a.add(agentSource, signer)
 		case a.set.identitiesOnly:
-			a.skip(key, "IdentitiesOnly")
+			a.skip(keyOf(agentSource, signer.PublicKey()), "IdentitiesOnly")
 		default:
-			others = append(others, offer{key, signer})
+			others = append(others, signer)
 		}
 	}
-	a.keys = append(a.keys, others...)
+	for _, signer := range others {
+		a.add(agentSource, signer)
+	}
 	for _, id := range files {
 		if id.signer == nil {
 			a.skip(keyOf(id.path, id.public), id.reason)
 			continue
 		}
-		a.keys = append(a.keys, offer{keyOf(id.path, id.public), id.signer})
+		a.add(id.path, id.signer)
 	}
+}
+
+// add has a key offered, with the algorithms that may be used.
+func (a *auth) add(from string, signer ssh.Signer) {
+	key := keyOf(from, signer.PublicKey())
+	limited, reason := a.set.algorithms.limit(signer)
+	if reason != "" {
+		a.skip(key, reason)
+		return
+	}
+	a.keys = append(a.keys, offer{key, limited})
 }
 
 func keyOf(from string, public ssh.PublicKey) Key {

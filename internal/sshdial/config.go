@@ -23,7 +23,7 @@ func (d *Dialer) configure(t Target) (*settings, error) {
 	if err := r.file(configFile{path: filepath.Join(dir, "config"), dir: dir, owned: true}, false); err != nil {
 		return nil, err
 	}
-	if err := r.file(configFile{path: systemConfig, dir: filepath.Dir(systemConfig)}, false); err != nil {
+	if err := r.file(configFile{path: systemConfig, dir: filepath.Dir(systemConfig), system: true}, false); err != nil {
 		return nil, err
 	}
 	return d.settle(t, r.opts, me)

@@ -49,7 +49,9 @@ type configFile struct {
 	dir string
 	// owned: others must not be able to write to it.
 	owned bool
-	depth int
+	// system: it is of the machine, not the user's.
+	system bool
+	depth  int
 }
 
 // read reads a file; active is whether its first lines apply.
@@ -148,7 +150,11 @@ func (r *configReader) line(f configFile, line string, o option, active *bool, n
 		*active = !never && matchAny(r.host, o.args)
 		return nil
 	case "match":
-		return o.unsupported()
+		if !f.system || !matchesAll(o.args) {
+			return o.unsupported()
+		}
+		*active = !never
+		return nil
 	case "include":
 		return r.include(f, o, *active)
 	}
@@ -159,6 +165,14 @@ func (r *configReader) line(f configFile, line string, o option, active *bool, n
 		r.keep(name, d, o)
 	}
 	return nil
+}
+
+// matchesAll tells whether a Match says nothing but "all". Distributions put
+// their lists of algorithms into one, to come after what users say: in the
+// system's file, which is read last, it comes there anyway.
+func matchesAll(args []string) bool {
+	words := strings.ToLower(strings.Join(args, " "))
+	return words == "all" || words == "final all"
 }
 
 // keep remembers a directive, or adds to it where it is a list.
@@ -193,7 +207,7 @@ func (r *configReader) include(f configFile, o option, active bool) error {
 		}
 		slices.Sort(paths)
 		for _, path := range paths {
-			included := configFile{path: path, dir: f.dir, owned: true, depth: f.depth + 1}
+			included := configFile{path: path, dir: f.dir, owned: true, system: f.system, depth: f.depth + 1}
 			if err := r.included(included, active, o); err != nil {
 				return err
 			}

@@ -55,9 +55,10 @@ func TestConfigRefused(t *testing.T) {
 		{"ProxyCommand", "ProxyCommand nc %h %p | tee 'x\n", 1, "ProxyCommand", changes, true},
 		{"ProxyUseFdpass is no way by itself, the command is", "ProxyUseFdpass yes\nProxyCommand x\n", 2, "ProxyCommand", changes, true},
 		{"canonical names", "CanonicalizeHostname always\n", 1, "CanonicalizeHostname", changes, true},
-		{"algorithms", "Ciphers aes128-ctr\n", 1, "Ciphers", changes, true},
-		{"exchanges", "KexAlgorithms +diffie-hellman-group1-sha1\n", 1, "KexAlgorithms", changes, true},
-		{"host key algorithms", "HostKeyAlgorithms ssh-rsa\n", 1, "HostKeyAlgorithms", changes, true},
+		{"algorithms that are not there", "Ciphers nosuch,3des-ecb\n", 1, "Ciphers", "hermesbox has none of these algorithms", false},
+		{"all algorithms taken away", "KexAlgorithms -*\n", 1, "KexAlgorithms", "hermesbox has none of these algorithms", false},
+		{"no number", "ServerAliveCountMax x\n", 1, "ServerAliveCountMax", `bad number "x"`, false},
+		{"a jump that is none", "ProxyJump ssh://a/b\n", 1, "ProxyJump", `ssh target "ssh://a/b": it is not ssh://[user@]host[:port]`, false},
 		{"known hosts of a program", "KnownHostsCommand /bin/x\n", 1, "KnownHostsCommand", changes, true},
 		{"revoked keys", "RevokedHostKeys /x\n", 1, "RevokedHostKeys", changes, true},
 		{"no keys", "PubkeyAuthentication no\n", 1, "PubkeyAuthentication", changes, true},
@@ -66,7 +67,7 @@ func TestConfigRefused(t *testing.T) {
 		{"addresses checked too", "CheckHostIP yes\n", 1, "CheckHostIP", changes, true},
 		{"an interface", "BindInterface eth0\n", 1, "BindInterface", changes, true},
 		{"security keys", "PKCS11Provider /x.so\n", 1, "PKCS11Provider", changes, true},
-		{"the first of two", "Port 1\nMACs x\nCiphers y\n", 2, "MACs", changes, true},
+		{"the first of two", "Port 1\nRevokedHostKeys x\nKnownHostsCommand y\n", 2, "RevokedHostKeys", changes, true},
 		{"a name to bind to", "BindAddress localhost\n", 1, "BindAddress", "only an IP address is taken", false},
 		{"unknown", "Prot 1\n", 1, "Prot", "bad configuration option", false},
 		{"a quote", "Host foo\nUser \"a\n", 2, "User", "a quote is not closed", false},
@@ -109,7 +110,7 @@ func TestConfigRefused(t *testing.T) {
 func TestConfigAccepted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"for another host":  "Host bar\nProxyCommand x\nCiphers y\n",
+		"for another host":  "Host bar\nProxyCommand x\nRevokedHostKeys y\n",
 		"overruled":         "ProxyCommand none\nProxyCommand x\nCanonicalizeHostname no\nCheckHostIP no\n",
 		"the default":       "PubkeyAuthentication yes\nSessionType default\nStdinNull no\nRemoteCommand none\nRevokedHostKeys none\nProtocol 2\n",
 		"keys among others": "PreferredAuthentications gssapi-with-mic,publickey\n",
@@ -230,6 +231,28 @@ func TestConfigFiles(t *testing.T) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// Distributions put their algorithms into a Match of the system's file.
+func TestConfigSystem(t *testing.T) {
+	t.Parallel()
+	dir := home(t, map[string]string{"a": "Match final all\n\tInclude b\nMatch all\nPort 7\nHost bar\nUser x\n", "b": "Ciphers aes128-ctr\n", "c": "Host bar\nInclude a\n", "d": "Match host foo\n"})
+	dir += "/.ssh"
+	read := func(name string) (*configReader, error) {
+		r := &configReader{host: "foo", home: dir, opts: set{}}
+		return r, r.file(configFile{path: filepath.Join(dir, name), dir: dir, system: true}, true)
+	}
+	r, err := read("a")
+	if err != nil || set(r.opts).value("port") != "7" || set(r.opts).value("ciphers") != "aes128-ctr" || set(r.opts).value("user") != "" {
+		t.Errorf("%v, %v", r.opts, err)
+	}
+	if r, err = read("c"); err != nil || len(r.opts) != 0 {
+		t.Errorf("where it does not apply: %v, %v", r.opts, err)
+	}
+	var unsupported *ConfigError
+	if _, err = read("d"); !errors.As(err, &unsupported) || !unsupported.Unsupported {
+		t.Errorf("error %v", err)
 	}
 }
 

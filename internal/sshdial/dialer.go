@@ -111,7 +111,8 @@ func (s *settings) dial(ctx context.Context, via *ssh.Client) (net.Conn, error) 
 
 func handshake(wire net.Conn, s *settings, keys *hostKeys, a *auth) (*ssh.Client, error) {
 	config := &ssh.ClientConfig{
-		User: s.user, HostKeyCallback: keys.check, HostKeyAlgorithms: keys.algorithms(), AuthCallback: a.next,
+		Config: ssh.Config{KeyExchanges: s.algorithms.kex, Ciphers: s.algorithms.ciphers, MACs: s.algorithms.macs},
+		User:   s.user, HostKeyCallback: keys.check, HostKeyAlgorithms: keys.algorithms(), AuthCallback: a.next,
 	}
 	conn, channels, requests, err := ssh.NewClientConn(wire, s.name(), config)
 	if err != nil {

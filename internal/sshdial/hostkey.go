@@ -30,24 +30,14 @@ func loadHostKeys(s *settings) (*hostKeys, error) {
 	return h, err
 }
 
-// plainAlgorithms and certAlgorithms are OpenSSH's order, less those that need
-// a security key.
-var (
-	certAlgorithms = []string{
-		ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01,
-		ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
-	}
-	plainAlgorithms = []string{
-		ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521,
-		ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
-	}
-)
-
 // algorithms puts those first that known_hosts can vouch for, so that a server
 // with several keys shows one that is known.
 func (h *hostKeys) algorithms() []string {
 	var known, others []string
-	for _, a := range slices.Concat(certAlgorithms, plainAlgorithms) {
+	if !h.set.algorithms.reorder {
+		return h.set.algorithms.hostKeys
+	}
+	for _, a := range h.set.algorithms.hostKeys {
 		if h.vouches(a) {
 			known = append(known, a)
 		} else {
@@ -59,19 +49,11 @@ func (h *hostKeys) algorithms() []string {
 
 func (h *hostKeys) vouches(algorithm string) bool {
 	return slices.ContainsFunc(h.keys, func(k knownKey) bool {
-		if slices.Contains(certAlgorithms, algorithm) {
+		if strings.HasSuffix(algorithm, "-cert-v01@openssh.com") {
 			return k.marker == authority
 		}
 		return k.marker == trustedKey && k.key.Type() == keyType(algorithm)
 	})
-}
-
-// keyType is the type of the keys that sign with an algorithm.
-func keyType(algorithm string) string {
-	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
-		return ssh.KeyAlgoRSA
-	}
-	return algorithm
 }
 
 // check is an ssh.HostKeyCallback. Its error is a *HostKeyError.
@@ -79,6 +61,10 @@ func (h *hostKeys) check(_ string, _ net.Addr, key ssh.PublicKey) error {
 	failure := &HostKeyError{
 		Host: h.set.host, Port: h.set.port, Name: h.set.name(), Kind: Unknown,
 		Files: h.set.knownHosts, Lax: h.set.lax,
+	}
+	if bits := rsaBits(key); bits > 0 && bits < h.set.algorithms.rsaBits {
+		failure.Bits = bits
+		return failure.of(key, Weak, knownKey{})
 	}
 	if cert, ok := key.(*ssh.Certificate); ok {
 		reason := h.checkCert(cert)
@@ -167,6 +153,9 @@ func (h *hostKeys) checkPrincipal(cert *ssh.Certificate) error {
 	}
 	if !slices.Contains(cert.ValidPrincipals, name) {
 		return fmt.Errorf("it is not for %s, but for %s", name, strings.Join(cert.ValidPrincipals, ", "))
+	}
+	if format := cert.Signature.Format; !slices.Contains(h.set.algorithms.authorities, format) {
+		return fmt.Errorf("it is signed with %s, which is not taken (CASignatureAlgorithms)", format)
 	}
 	var checker ssh.CertChecker
 	if err := checker.CheckCert(name, cert); err != nil {

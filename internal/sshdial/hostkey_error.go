@@ -13,6 +13,7 @@ const (
 	Unknown HostKeyKind = "unknown" // no file has a key for the host
 	Changed HostKeyKind = "changed" // files have other keys for the host, and not this one
 	Revoked HostKeyKind = "revoked" // a file says that the key is not to be trusted
+	Weak    HostKeyKind = "weak"    // an RSA key shorter than RequiredRSASize
 )
 
 // HostKeyError is a server whose key known_hosts does not vouch for.
@@ -32,6 +33,8 @@ type HostKeyError struct {
 	File  string
 	Line  int
 	Other string
+	// Bits is the length of a Weak key.
+	Bits int
 	// Cert is why a certificate of the host was not taken; empty without one.
 	Cert string
 	// Lax is where ssh_config would have OpenSSH take the key all the same
@@ -48,6 +51,8 @@ func (e *HostKeyError) Error() string {
 		fmt.Fprintf(&b, "the %s host key of %s has changed: it is %s, and %s:%d has another %s key", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line, e.Other)
 	case Revoked:
 		fmt.Fprintf(&b, "the %s host key of %s (%s) is marked as revoked in %s:%d", e.KeyType, e.Name, e.Fingerprint, e.File, e.Line)
+	case Weak:
+		fmt.Fprintf(&b, "the RSA host key of %s (%s) has %d bits, which are too few", e.Name, e.Fingerprint, e.Bits)
 	default:
 		fmt.Fprintf(&b, "no %s host key is known for %s (it is %s) %s", e.KeyType, e.Name, e.Fingerprint, e.searched())
 	}

@@ -25,6 +25,8 @@ type settings struct {
 	knownHosts []string
 	lax        string // where StrictHostKeyChecking is less than strict
 
+	algorithms algorithms
+
 	network       string // tcp, tcp4, tcp6
 	bind          netip.Addr
 	timeout       time.Duration
@@ -93,7 +95,7 @@ func (d *Dialer) settle(t Target, opts set, me local) (*settings, error) {
 		s.user = me.user
 	}
 	d.settleTimes(s, opts)
-	for _, step := range []func(*settings, set, local) error{settleHost, settleBind, settleKeys, settleAgent, settleKnownHosts} {
+	for _, step := range []func(*settings, set, local) error{settleHost, settleBind, settleKeys, settleAgent, settleKnownHosts, settleAlgorithms} {
 		if err := step(s, opts, me); err != nil {
 			return nil, err
 		}

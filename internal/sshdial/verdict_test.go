@@ -55,6 +55,7 @@ func (s *scene) openssh(t *testing.T) (verdict, output string) {
 		{"host key is known for", "unknown"},
 		{"Too many authentication failures", "too many"},
 		{"Permission denied", "denied"},
+		{"Invalid key length", "weak"},
 		{"Connection refused", "refused"},
 		{"timed out", "timed out"},
 		{"Could not resolve", "no such host"},
