@@ -65,7 +65,8 @@ type making struct {
 	prepared Prepared
 	made     Created
 	service  *envd.Client
-	recorded bool
+	// recording gives what became of the record, once; nil where none is left.
+	recording chan error
 }
 
 // outcome is how a step went well.
@@ -84,7 +85,7 @@ func (m *making) resolve(ctx context.Context) error { return m.step(ctx, 1, m.ch
 
 // run does what comes after the first step.
 func (m *making) run(ctx context.Context) (Created, error) {
-	defer m.close(ctx)
+	defer m.close()
 	for i, do := range []func(context.Context) (outcome, error){
 		m.directories, m.home, m.create, m.await, m.prove, m.overlay, m.webUI, m.url, m.check,
 	} {
@@ -113,17 +114,12 @@ func (m *making) step(ctx context.Context, number int, do func(context.Context) 
 	return &StepError{Step: number, Name: s.Name, ID: m.made.ID, Err: err}
 }
 
-// close leaves the record where a step failed before it was written.
-func (m *making) close(ctx context.Context) {
+// close waits for the record where a step failed before that.
+func (m *making) close() {
 	if m.service != nil {
 		m.service.Close()
 	}
-	if m.made.ID == "" || m.recorded || m.node == nil {
-		return
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := m.record(last); err != nil {
+	if err := m.awaitRecord(); err != nil {
 		m.warn("%v", err)
 	}
 }
@@ -184,7 +180,7 @@ func (m *making) prove(ctx context.Context) (outcome, error) {
 			m.note("the mark %s stays, which does no harm: %v", file, err)
 		}
 	}
-	if err := m.record(ctx); err != nil {
+	if err := m.awaitRecord(); err != nil {
 		return outcome{}, err
 	}
 	return done("the sandbox sees the directories of node %s", m.node.Name())

@@ -51,10 +51,13 @@ func (m *making) create(ctx context.Context) (outcome, error) {
 		m.made.ID, m.made.Domain, m.made.Generation = made.ID, made.Domain, generation
 		m.made.State = cube.Running
 	}
-	if err != nil {
-		return outcome{}, err
+	if err == nil {
+		err = m.yield(ctx)
 	}
-	if err := m.yield(ctx); err != nil {
+	if m.made.ID != "" {
+		m.startRecord(ctx)
+	}
+	if err != nil {
 		return outcome{}, err
 	}
 	if got, err := m.Cube.GetSandbox(ctx, made.ID); err == nil {

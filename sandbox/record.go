@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/config"
 	"github.com/hermesbox/hermesbox/internal/node"
@@ -135,6 +136,32 @@ func (m *making) record(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("leaving the record on node %s: %w", m.node.Name(), err)
 	}
-	m.recorded = true
 	return nil
+}
+
+// recordTimeout is how long the record may take, also where the create is
+// interrupted meanwhile.
+const recordTimeout = 30 * time.Second
+
+// startRecord leaves the record while the sandbox boots.
+func (m *making) startRecord(ctx context.Context) {
+	if m.node == nil {
+		return
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	m.recording = make(chan error, 1)
+	go func() {
+		defer cancel()
+		m.recording <- m.record(last)
+	}()
+}
+
+// awaitRecord waits for it; a second time there is nothing to wait for.
+func (m *making) awaitRecord() error {
+	if m.recording == nil {
+		return nil
+	}
+	err := <-m.recording
+	m.recording = nil
+	return err
 }
