@@ -68,6 +68,14 @@ func (h *Held) save() error {
 	return nil
 }
 
+func (h *Held) pending(digest string) (pending, bool) {
+	if h == nil {
+		return pending{}, false
+	}
+	p, ok := h.jobs[digest]
+	return p, ok
+}
+
 // begun remembers a job as it stands now.
 func (h *Held) begun(digest string, job cube.Job) error {
 	return h.keep(digest, pending{Template: job.TemplateID, Job: job.ID, Stand: fmt.Sprint(stand(job)), Since: time.Now()})
@@ -76,10 +84,7 @@ func (h *Held) begun(digest string, job cube.Job) error {
 // join looks whether the template is being made already. One whose job cannot
 // be asked for, has failed or stands still for as long as Patience is not.
 func (c *Client) join(ctx context.Context, digest string) (out Registered, ok bool, err error) {
-	if c.Held == nil {
-		return out, false, nil
-	}
-	p, known := c.Held.jobs[digest]
+	p, known := c.Held.pending(digest)
 	if !known {
 		return out, false, nil
 	}
@@ -102,7 +107,11 @@ func (c *Client) join(ctx context.Context, digest string) (out Registered, ok bo
 
 // finish waits for a job, and forgets it once it has ended or stands still.
 func (c *Client) finish(ctx context.Context, digest string, out Registered) (Registered, error) {
-	err := c.Watch(ctx, out.ID, out.Job)
+	w := watcher{client: c, template: out.ID, job: out.Job, changed: time.Now(), answered: time.Now()}
+	if p, ok := c.Held.pending(digest); ok {
+		w.stood, w.changed = p.Stand, p.Since // it may have stood still for long
+	}
+	err := c.watch(ctx, w)
 	var failed *JobError
 	if err == nil || errors.As(err, &failed) {
 		err = errors.Join(err, c.Held.forget(digest))

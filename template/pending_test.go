@@ -99,6 +99,33 @@ func TestJoinNot(t *testing.T) {
 	}
 }
 
+// TestJoinStuck: who joins a job does not wait once more for as long as Patience.
+func TestJoinStuck(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, c := newFake(t, map[string][]string{listRoute: {listed()}, submitRoute: {job("PENDING", "", 0)}, jobRoute: {job("PENDING", "", 0)}})
+	if _, err := register(t, c, dir, wanted(t), true); err != nil {
+		t.Fatal(err)
+	}
+	c.Patience = time.Hour
+	hold(t, c, dir)
+	for digest, p := range c.Held.jobs {
+		p.Since = time.Now().Add(300*time.Millisecond - c.Patience)
+		if err := c.Held.keep(digest, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := register(t, c, dir, wanted(t), false)
+	var stuck *JobError
+	if !errors.As(err, &stuck) || !stuck.Stuck {
+		t.Errorf("waiting for a job that stands still: %v", err)
+	}
+	wantFiles(t, dir, 0)
+}
+
 // TestForgotten: a job that has ended is not remembered, however it ended.
 func TestForgotten(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,10 @@ const (
 // own status is watched. It ends in a *JobError where the job failed or nothing
 // changed for as long as Patience; an unknown template is cube.ErrNotFound.
 func (c *Client) Watch(ctx context.Context, id, job string) error {
-	w := watcher{client: c, template: id, job: job, changed: time.Now(), answered: time.Now()}
+	return c.watch(ctx, watcher{client: c, template: id, job: job, changed: time.Now(), answered: time.Now()})
+}
+
+func (c *Client) watch(ctx context.Context, w watcher) error {
 	wait := min(firstInterval, c.interval())
 	for {
 		done, err := w.look(ctx)
@@ -54,7 +57,7 @@ func (c *Client) Watch(ctx context.Context, id, job string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("watching template %s: %w", id, context.Cause(ctx))
+			return fmt.Errorf("watching template %s: %w", w.template, context.Cause(ctx))
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, c.interval())
@@ -82,6 +85,7 @@ type watcher struct {
 	last              cube.Job
 	seen              bool
 	changed, answered time.Time
+	stood             string // how far it was before this watching, at the time of changed
 }
 
 // look asks once; done means READY.
@@ -117,7 +121,10 @@ func (w *watcher) tell(job cube.Job) {
 	if w.seen && now == before {
 		return
 	}
-	w.last, w.seen, w.changed = job, true, time.Now()
+	if w.seen || fmt.Sprint(now) != w.stood {
+		w.changed = time.Now()
+	}
+	w.last, w.seen = job, true
 	if w.client.Progress != nil {
 		w.client.Progress(job)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFaults rehearses each fault, and what is answered without it.
@@ -54,6 +55,43 @@ func TestFaults(t *testing.T) {
 	c.faults()
 	want("connect", c.api(http.MethodPost, "/sandboxes/"+id+"/connect", "{}"), 200, id)
 	want("resume what runs", c.api(http.MethodPost, "/sandboxes/"+id+"/resume", "{}"), 409, "is already running")
+}
+
+// TestJobStuck: a job that stands still can be deleted, and goes on when the fault is off.
+func TestJobStuck(t *testing.T) {
+	t.Parallel()
+	c := newCube(t)
+	image := "hermesbox-test/" + strings.ToLower(t.Name()) + ":1"
+	submit := func() string {
+		got := c.api(http.MethodPost, "/templates", `{"image":"`+image+`","exposedPorts":[9000]}`)
+		_, rest, _ := strings.Cut(got.body, `"templateID":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		if got.status != http.StatusAccepted || id == "" {
+			t.Fatalf("submitting: %d %s", got.status, got.body)
+		}
+		return id
+	}
+	status := func(id, want string) bool {
+		return strings.Contains(c.api(http.MethodGet, "/templates/"+id, "").body, `"status":"`+want+`"`)
+	}
+	c.faults("job-stuck")
+	deleted, kept := submit(), submit()
+	time.Sleep(300 * time.Millisecond)
+	if !status(kept, "RUNNING") {
+		t.Error("the job does not stand still")
+	}
+	if got := c.api(http.MethodDelete, "/templates/"+deleted, ""); got.status != http.StatusNoContent {
+		t.Errorf("deleting: %d %s", got.status, got.body)
+	}
+	c.faults()
+	for end := time.Now().Add(30 * time.Second); !status(kept, "READY"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the job does not go on")
+		}
+	}
+	if got := c.api(http.MethodGet, "/templates/"+deleted, ""); got.status != http.StatusNotFound {
+		t.Errorf("what was deleted: %d %s", got.status, got.body)
+	}
 }
 
 // TestLifetime moves deadlines: connect only lengthens, timeout replaces, refreshes are bounded.

@@ -29,6 +29,24 @@ func (c *Cluster) build(ctx context.Context, job, id string, spec TemplateSpec) 
 	}))
 }
 
+// stuckEvery is how often a job that stands still looks whether it may go on.
+const stuckEvery = 100 * time.Millisecond
+
+// stand keeps a job where it is under JobStuck, until it is deleted.
+func (c *Cluster) stand(ctx context.Context, job string) error {
+	for c.Has(JobStuck) {
+		if _, err := c.Job(job); err != nil {
+			return err
+		}
+		pause(ctx, stuckEvery)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	_, err := c.Job(job)
+	return err
+}
+
 // errNoNodes fails a job without being the template's own error, as measured.
 var errNoNodes = errors.New("template creation failed on all nodes")
 
@@ -37,9 +55,8 @@ func (c *Cluster) buildSteps(ctx context.Context, job, id string, spec TemplateS
 		return err
 	}
 	pause(ctx, c.opts.Pace)
-	if c.Has(JobStuck) {
-		<-ctx.Done()
-		return context.Cause(ctx)
+	if err := c.stand(ctx, job); err != nil {
+		return err
 	}
 	image, err := c.pull(ctx, spec)
 	if err != nil {

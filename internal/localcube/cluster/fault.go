@@ -21,7 +21,7 @@ const (
 	SlowCreate     Fault = "slow-create"       // create is cut off with 408 and an empty body
 	NoNode         Fault = "no-node"           // no healthy node: template jobs fail, sandboxes find no resource
 	GivenID        Fault = "given-template-id" // a template gets the id that the client gives, as before 0.3
-	JobStuck       Fault = "job-stuck"         // template jobs stay in PULLING until they are deleted
+	JobStuck       Fault = "job-stuck"         // template jobs stay in PULLING until it is off, or they are deleted
 	// The nodes have no room for the image: jobs fail while DISTRIBUTING.
 	DistributeFails Fault = "distribute-fails"
 	// The probe never answers: jobs fail while CREATING_TEMPLATE.
