@@ -81,6 +81,8 @@ func hostKeyHint(e *sshdial.HostKeyError) string {
 	switch e.Kind {
 	case sshdial.Revoked:
 		return "do not connect: someone marked this key as stolen; ask who runs the node for its new one"
+	case sshdial.Weak:
+		return "give the node a longer host key, or one of ed25519 (ssh-keygen -A makes it); RequiredRSASize in ~/.ssh/config is the limit"
 	case sshdial.Changed:
 		return fmt.Sprintf("somebody may be in between. If the node was made anew, %s; only where they are the same, ssh-keygen -R '%s' and connect once with ssh", compare, printable(e.Name))
 	}
