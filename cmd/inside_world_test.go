@@ -30,6 +30,7 @@ import (
 type world struct {
 	server    *httptest.Server
 	transport *http.Transport // the default one is emptied by other tests
+	ended     context.Context
 
 	mu    sync.Mutex
 	ports map[string]string // address by port
@@ -42,8 +43,11 @@ type world struct {
 func startWorld(t *testing.T, ports map[string]string) *world {
 	t.Helper()
 	w := &world{ports: ports, state: "running", transport: &http.Transport{}}
+	ended, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	w.ended = ended
 	w.server = httptest.NewServer(w)
 	t.Cleanup(func() {
+		end()
 		w.server.CloseClientConnections()
 		w.server.Close()
 		w.transport.CloseIdleConnections()
@@ -70,7 +74,10 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: to})
 	proxy.FlushInterval, proxy.Transport = -1, w.transport
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
-	proxy.ServeHTTP(out, r)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(w.ended, cancel)()
+	proxy.ServeHTTP(out, r.WithContext(ctx))
 }
 
 // api is as much of CubeAPI as a look at a sandbox takes.
