@@ -71,4 +71,4 @@ uninitialised)
 *) refuse_home "$home" ;;
 esac
 say home "$did"
-end
+finish

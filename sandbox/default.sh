@@ -9,7 +9,7 @@ case $state in
 initialised)
 	if [ "$3" = no ]; then
 		say default exists
-		end
+		finish
 	fi
 	;;
 absent | empty) ;;
@@ -37,7 +37,7 @@ order=$(timeout "$4" head -n 1 9>&- 2>/dev/null)
 if [ "$order" != commit ]; then
 	rm -rf "$made"
 	say default given-up
-	end
+	finish
 fi
 # point: committing
 judge "$made"
@@ -55,4 +55,4 @@ place "$made" "$default"
 # point: placed
 rm -rf "$stage/old-$2"
 say default made
-end
+finish

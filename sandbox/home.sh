@@ -9,7 +9,7 @@ export LC_ALL
 
 say() { printf '%s\0%s\0' "$1" "$2"; }
 
-end() {
+finish() {
 	say end ''
 	exit 0
 }

@@ -15,7 +15,7 @@ listed() {
 if [ -L "$homes" ]; then refuse_path "$homes" 'it is a link'; fi
 if [ $# -eq 1 ]; then
 	[ ! -d "$homes" ] || entries "$homes" listed
-	end
+	finish
 fi
 home=$homes/$2
 one "$home"
@@ -30,4 +30,4 @@ if [ "$state" = initialised ]; then
 	find "$home/config.yaml" -prune -type f -size -2049 -exec sh -c 'tar -cf - -C "$1" config.yaml | od -An -v -tx1' sh "$home" \; 2>/dev/null
 	printf '\0'
 fi
-end
+finish

@@ -57,4 +57,4 @@ if [ -d "$own/sandboxes" ] && [ ! -L "$own/sandboxes" ]; then
 			printf "\0"
 		done' sh {} + 2>/dev/null
 fi
-end
+finish

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type shNode struct {
 	// dieAt is the point in a script at which the shell is killed; each is a
 	// comment "# point: NAME" there.
 	dieAt string
+	shell string // sh by default
 	// insert is put in at that point in place of the end.
 	insert string
 	// started is told of each process group; may be nil.
@@ -44,7 +46,7 @@ func (n shNode) Run(ctx context.Context, s node.Script) (int, error) {
 		}
 		text = strings.ReplaceAll(text, point, do+"\n")
 	}
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", text, "sh"}, s.Args...)...)
+	cmd := exec.CommandContext(ctx, cmp.Or(n.shell, "sh"), append([]string{"-c", text, "sh"}, s.Args...)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", s.Stdin, s.Stdout, s.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

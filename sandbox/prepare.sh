@@ -32,4 +32,4 @@ if [ -n "$4" ]; then
 	rm -f "$stage/$nonce"
 fi
 say home "$did"
-end
+finish

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,4 +154,45 @@ func TestPrepareIDs(t *testing.T) {
 	if got := w.sh("ls -A"); got != "hermes-homes\n" {
 		t.Errorf("something was made: %s", got)
 	}
+}
+
+// TestOtherShells: /bin/sh is not the same program everywhere.
+func TestOtherShells(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"dash", "bash", "zsh"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skipf("no %s here: %v", shell, err)
+			}
+			w, n := newWorld(t), shNode{shell: shell}
+			if shell == "zsh" {
+				n.shell = w.link("sh", shell) // which makes it behave as one
+			}
+			got, err := sandbox.Prepare(t.Context(), n, w.place("h"))
+			w.do(err)
+			w.write("hermes-homes/adopted/skills/x y", "mine")
+			did, err := sandbox.AdoptHome(t.Context(), n, w.layout, "adopted")
+			w.do(err)
+			homes, err := sandbox.Homes(t.Context(), n, w.layout)
+			w.do(err)
+			found, err := sandbox.Look(t.Context(), n, w.place("h"))
+			w.do(err)
+			shown, err := sandbox.ShowHome(t.Context(), n, w.layout, "adopted")
+			w.do(err)
+			if got.Home != sandbox.Seeded || did != sandbox.Added || len(homes) != 3 || found.Home.State != sandbox.Initialised || shown.Config != "" || shown.Size <= 0 {
+				t.Errorf("%+v, %s, %+v, %+v, %+v", got, did, homes, found, shown)
+			}
+		})
+	}
+}
+
+// link makes a link to a program, under another name.
+func (w world) link(name, program string) string {
+	w.Helper()
+	path, err := exec.LookPath(program)
+	w.do(err)
+	link := w.TempDir() + "/" + name
+	w.do(os.Symlink(path, link))
+	return link
 }
