@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/network"
+	"github.com/google/nftables"
 
 	"github.com/hermesbox/hermesbox/internal/nettest"
 )
@@ -33,8 +34,23 @@ func TestOutboundRoot(t *testing.T) {
 		}
 		f.wants(id, test.name, public)
 	}
+	flush(t, space)
+	f.wants(id, "all of nftables flushed", public)
 	f.frames(id, open)
 	f.another(id, open, space)
+}
+
+// flush removes all that nftables holds inside, of every family.
+func flush(t *testing.T, space nettest.Space) {
+	t.Helper()
+	c, err := nftables.New(nftables.WithNetNSFd(int(space.File.Fd())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.FlushRuleset()
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // space is the namespace of a sandbox.
