@@ -74,7 +74,7 @@ func parseKnownKey(line string) (knownKey, error) {
 	if line == "" || line[0] == '#' {
 		return knownKey{}, nil
 	}
-	fields := strings.Fields(line)
+	fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	var k knownKey
 	if fields[0][0] == '@' {
 		k.marker = marker(fields[0])
