@@ -221,6 +221,16 @@ func TestProxyConnections(t *testing.T) {
 	if cerr := resp.Body.Close(); cerr != nil || !errors.Is(err, io.ErrUnexpectedEOF) || string(text) != "ten bytes." {
 		t.Errorf("a body that is cut: %q, %v", text, err)
 	}
+	for path, want := range map[string]string{"/more": "200 ok", "/two": "200 ok", "/endless": "502"} {
+		got := c.visit(id, path)
+		if status, body, _ := strings.Cut(want, " "); itoa(got.status) != status || body != "" && got.body != body {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		time.Sleep(300 * time.Millisecond) // now all of it is there
+		if got := c.visit(id, "/next"); got.status != 200 || !strings.HasSuffix(got.body, "/next") {
+			t.Errorf("after %s: %d %s", path, got.status, got.body)
+		}
+	}
 	if got := c.send(http.MethodPost, url+"/post?x=y", `{}`); got.status != 200 || !strings.HasSuffix(got.body, " /post?x=y") {
 		t.Errorf("POST: %d %s", got.status, got.body)
 	}

@@ -1,6 +1,7 @@
 package cubeproxy
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -68,6 +69,7 @@ func (c *client) stream(b *backend, resp *http.Response, w *watch) error {
 	w.start(b)
 	buffer := c.front.proxy.buffers.Get()
 	defer c.front.proxy.buffers.Put(buffer)
+	defer func() { c.out = bytes.Buffer{} }() // it may have become large
 	chunks := httputil.NewChunkedWriter(&c.out)
 	for {
 		if err := b.SetReadDeadline(time.Now().Add(answerTimeout)); err != nil {

@@ -3,6 +3,7 @@ package cubeproxy
 import (
 	"bytes"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -77,6 +78,7 @@ func (b *backend) ask(r *http.Request, to target, w *watch) (*http.Response, err
 	out.WriteString(r.Method + " " + path + " HTTP/1.1\r\nHost: " + to.host + "\r\n")
 	_ = r.Header.Write(out) // a buffer takes everything
 	out.WriteString("\r\n")
+	b.limit.N = maxHead
 	if _, err := b.Write(out.Bytes()); err != nil {
 		return nil, err
 	}
@@ -86,6 +88,7 @@ func (b *backend) ask(r *http.Request, to target, w *watch) (*http.Response, err
 	for {
 		resp, err := http.ReadResponse(b.in, r)
 		if err != nil || resp.StatusCode >= http.StatusOK {
+			b.limit.N = math.MaxInt64
 			return resp, err
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {

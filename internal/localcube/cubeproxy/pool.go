@@ -3,6 +3,7 @@ package cubeproxy
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -13,6 +14,7 @@ import (
 type backend struct {
 	net.Conn
 	in     *bufio.Reader
+	limit  *io.LimitedReader // between the two
 	key    string
 	reused bool
 	since  time.Time // when it became idle
@@ -29,6 +31,8 @@ const (
 	idlePerPort = 64
 	// headBuffer holds the head of an answer, and a short answer whole.
 	headBuffer = 32 << 10
+	// maxHead bounds the head of an answer.
+	maxHead = 1 << 20
 )
 
 func (t target) key() string { return t.id + ":" + strconv.Itoa(t.port) }
@@ -36,17 +40,18 @@ func (t target) key() string { return t.id + ":" + strconv.Itoa(t.port) }
 // take gives an idle connection, or a new one where there is none or fresh is wanted.
 func (p *backends) take(ctx context.Context, to target, fresh bool) (*backend, error) {
 	key := to.key()
-	if b := p.pop(key); b != nil {
-		if !fresh {
+	for b := p.pop(key); b != nil; b = p.pop(key) {
+		if !fresh && isQuiet(b.Conn) {
 			return b, nil
 		}
-		_ = b.Close() // as stale as the one before
+		_ = b.Close() // as stale as the one before, or something came unasked
 	}
 	conn, err := to.visit.Dial(ctx, to.port)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{Conn: conn, in: bufio.NewReaderSize(conn, headBuffer), key: key}, nil
+	limit := &io.LimitedReader{R: conn}
+	return &backend{Conn: conn, in: bufio.NewReaderSize(limit, headBuffer), limit: limit, key: key}, nil
 }
 
 func (p *backends) pop(key string) *backend {
@@ -66,8 +71,8 @@ func (p *backends) pop(key string) *backend {
 func (p *backends) keep(b *backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.idle[b.key]) >= idlePerPort {
-		_ = b.Close() // there are enough
+	if len(p.idle[b.key]) >= idlePerPort || b.in.Buffered() > 0 {
+		_ = b.Close() // there are enough, or it said more than it was to say
 		return
 	}
 	b.since = time.Now()

@@ -1,5 +1,6 @@
 // Command app stands in for an image: on ports 9000 and 49983 it answers every
 // request, with the Host it sees; /stream answers in two parts, /upgrade echoes,
+// /more says more than it is asked, /endless has a head without end, /two two heads,
 // /slow takes its time, /hold and /silent never end, and /left counts who left them.
 package main
 
@@ -8,6 +9,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -23,6 +25,15 @@ func main() {
 		fmt.Fprint(w, "two")
 	})
 	http.HandleFunc("/upgrade", echo)
+	http.HandleFunc("/more", func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+	})
+	http.HandleFunc("/endless", func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 200 OK\r\n", strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 5000))
+	})
+	http.HandleFunc("/two", func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 ", "OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+	})
 	http.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(400 * time.Millisecond)
 		fmt.Fprint(w, "at last")
@@ -67,6 +78,24 @@ func main() {
 	})
 	go func() { log.Fatal(http.ListenAndServe(":49983", nil)) }()
 	log.Fatal(http.ListenAndServe(":9000", nil))
+}
+
+// raw answers with these texts as they are, and keeps the connection open.
+func raw(w http.ResponseWriter, texts ...string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	for _, text := range texts {
+		if _, err := io.WriteString(conn, text); err != nil {
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if _, err := io.Copy(io.Discard, conn); err != nil {
+		log.Print(err)
+	}
 }
 
 // echo switches protocols and sends back what comes.
