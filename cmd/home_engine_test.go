@@ -217,6 +217,7 @@ func TestHomeSeedKilled(t *testing.T) {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 	}
+	h.interrupted()
 	h.must("home", "seed", "--from-template", "--refresh", "--yes", "dora")
 	if got := h.sandboxes(); got != "[]" {
 		t.Errorf("sandboxes are left: %s", got)
@@ -227,7 +228,31 @@ func TestHomeSeedKilled(t *testing.T) {
 			t.Errorf("home show:\n%s", got)
 		}
 	}
-	if staged := shell(t, "ls", "-A", h.path(".hermesbox/stage")); strings.TrimSpace(staged) != "" {
-		t.Errorf("still staged: %s", staged)
+	h.bare(".hermesbox/stage")
+}
+
+// interrupted: Ctrl-C while the seed sandbox is made ends in 130 with nothing left at once.
+func (h *homeTest) interrupted() {
+	h.Helper()
+	cmd := prepare(h.Context(), h.T, h.dir, h.engine, h.args([]string{"home", "seed", "--from-template", "--refresh", "--yes"})...)
+	stderr := &triggerWriter{trigger: "making a default home", fire: func() {
+		time.AfterFunc(300*time.Millisecond, func() { _ = cmd.Process.Signal(os.Interrupt) }) // it may have ended
+	}}
+	cmd.Stderr = stderr
+	_ = cmd.Run() // the code says it
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		h.Errorf("exit code %d\n%s", code, stderr.text.String())
+	}
+	if got := h.sandboxes(); got != "[]" {
+		h.Errorf("sandboxes are left: %s", got)
+	}
+	h.bare(".hermesbox/stage")
+}
+
+// bare wants a directory with nothing in it.
+func (h *homeTest) bare(name string) {
+	h.Helper()
+	if left := shell(h.T, "ls", "-A", h.path(name)); strings.TrimSpace(left) != "" {
+		h.Errorf("in %s there is still %s", name, left)
 	}
 }
