@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -196,28 +197,80 @@ func TestSandboxOddTemplates(t *testing.T) {
 	}
 }
 
-// TestSandboxKilledByOthers: a sandbox that is deleted during the create.
-func TestSandboxKilledByOthers(t *testing.T) {
+// TestSandboxCutShort: a sandbox that somebody deletes during the create, and a
+// create that is interrupted.
+func TestSandboxCutShort(t *testing.T) {
 	t.Parallel()
 	b := newBoxes(t)
 	b.image("hermesbox-test/boxes-slow:1", "RUN printf '#!/bin/sh\\nsleep 600\\n' >/usr/local/bin/hermes-studio\n")
 	b.run(0, "template", "create", "--image", "hermesbox-test/boxes-slow:1")
-	cmd := prepare(t.Context(), t, b.dir, b.engine, "--cube", "local", "sandbox", "create", "--home", "alice", "--workspace", "team")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	killed := b.cut("alice", func(*os.Process) { b.run(0, "sandbox", "stop", "alice") })
+	if killed.code != 1 || !strings.Contains(killed.stderr, "error: step 8/10 web ui: ") {
+		t.Errorf("deleted: exit code %d\n%s", killed.code, killed.stderr)
 	}
-	for range 300 {
-		time.Sleep(200 * time.Millisecond)
-		if got := run(t, prepare(t.Context(), t, b.dir, b.engine, "--cube", "local", "sandbox", "ls")); strings.Contains(got.stdout, "alice") {
-			break
+	interrupted := b.cut("bob", func(p *os.Process) {
+		if err := p.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+	})
+	id := strings.TrimSpace(interrupted.stdout)
+	if interrupted.code != 130 || id == "" || !strings.Contains(interrupted.stderr, "sandbox "+id+" stays to be looked at") || !strings.Contains(interrupted.stderr, "sandbox rebuild bob") {
+		t.Errorf("interrupted: exit code %d, %q\n%s", interrupted.code, interrupted.stdout, interrupted.stderr)
+	}
+	if got := b.run(1, "sandbox", "create", "--home", "bob", "--workspace", "other"); !strings.Contains(got.stderr, "held by sandbox bob ("+id) {
+		t.Errorf("afterwards: %s", got.stderr)
+	}
+}
+
+// cut starts a create and does something to it when it waits for the Web UI.
+func (b *boxTest) cut(home string, do func(*os.Process)) ran {
+	b.Helper()
+	cmd := prepare(b.Context(), b.T, b.dir, b.engine, "--cube", "local", "sandbox", "create", "--home", home, "--workspace", home)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "step 7/10") {
+			do(cmd.Process)
 		}
 	}
-	time.Sleep(time.Second)
-	b.run(0, "sandbox", "stop", "alice")
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "error: step") {
-		t.Errorf("%v\n%s", err, stderr.String())
+	if err := cmd.Wait(); err == nil {
+		b.Errorf("it went well\n%s", said.String())
+	}
+	return ran{cmd.ProcessState.ExitCode(), stdout.String(), said.String()}
+}
+
+// TestMountRefused: a directory that the cluster does not allow to be mounted is explained.
+func TestMountRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ answer, hint string }{
+		"prefix":    {`"host-mount" entry[0]: hostPath must be under one of [/data/shared/], got "/srv/x"`, "set shared_root to a directory that the cluster allows"},
+		"directory": {`prepareHostDirVolume: bind mount /data/shared/x -> /y: no such file or directory`, "make it there (hermesbox node prepare"},
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /v2/sandboxes", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, []string{}) })
+		mux.HandleFunc("GET /templates", func(w http.ResponseWriter, _ *http.Request) {
+			say(w, http.StatusOK, []map[string]any{{"templateID": "tpl-1", "status": "READY", "names": []string{"hermes-studio"}}})
+		})
+		mux.HandleFunc("POST /sandboxes", func(w http.ResponseWriter, _ *http.Request) {
+			say(w, http.StatusInternalServerError, map[string]any{"code": 500, "message": "CubeMaster returned error code 130400: " + test.answer})
+		})
+		server := httptest.NewServer(mux)
+		got := hermesbox(t, []string{"CUBE_API_URL=" + server.URL}, "sandbox", "create", "--home", "a", "--workspace", "w")
+		server.Close()
+		for _, words := range []string{"step 2/10 directories: skipped: no node access", "error: step 4/10 sandbox: ", "hint: ", test.hint} {
+			if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, words) {
+				t.Errorf("%s: exit code %d, %q not in\n%s", name, got.code, words, got.stderr)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/envd"
@@ -58,6 +59,7 @@ func hintTyped(err error) string {
 	var twice *sandbox.TwiceError
 	var path *sandbox.PathError
 	var space *sandbox.SpaceError
+	var refused *cube.Error
 	switch {
 	case errors.As(err, &held) && held.What == "name":
 		return "hermesbox sandbox rebuild " + printable(held.Holder.Title()) + " makes it anew, stop ends it; or choose another --name"
@@ -71,6 +73,8 @@ func hintTyped(err error) string {
 		return "put it right on the node; nothing of it was touched"
 	case errors.As(err, &space):
 		return "free space there"
+	case errors.As(err, &refused) && strings.Contains(refused.Message, `"host-mount"`):
+		return "set shared_root to a directory that the cluster allows to mount (allowed_host_mount_prefixes of CubeMaster, /data/shared/ by default)"
 	}
 	return ""
 }

@@ -216,6 +216,34 @@ func TestAnswerLost(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].ID != made.ID || !s.heard("gave no answer") {
 		t.Errorf("made %s, there are %+v, %v", made.ID, all, err)
 	}
+	if err := s.client.Stop(t.Context(), made.Sandbox); err != nil {
+		t.Fatal(err)
+	}
+	wantOrphanTold(t, s, spec)
+}
+
+// wantOrphanTold interrupts a create whose sandbox is made and whose answer is
+// lost: the sandbox is named all the same, and its record is there.
+func wantOrphanTold(t *testing.T, s *stage, spec sandbox.Spec) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if all, err := s.client.Cube.ListSandboxes(ctx, map[string]string{"hermesbox.name": "alice"}); err == nil && len(all) > 0 {
+				cancel()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	made, err := s.client.Create(ctx, spec)
+	var step *sandbox.StepError
+	if !errors.As(err, &step) || step.ID == "" || made.ID != step.ID {
+		t.Fatalf("made %q: %v", made.ID, err)
+	}
+	if records := s.records(); len(records) != 1 || records[0] != made.ID+".json" {
+		t.Errorf("records: %q", records)
+	}
 }
 
 const killVar = "HERMESBOX_TEST_KILL_STEP"
