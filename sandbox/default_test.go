@@ -26,6 +26,7 @@ type fakeCube struct {
 	boxes   map[string][]byte    // metadata by id
 	created []string             // bodies
 	deleted []string             // ids
+	stuck   bool                 // nothing can be deleted
 	during  func(created string) // called in create
 }
 
@@ -48,6 +49,10 @@ func newFakeCube(t *testing.T) *fakeCube {
 	mux.HandleFunc("DELETE /sandboxes/{id}", func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		if f.stuck {
+			say500(w, "CubeMaster returned error code 130593: no")
+			return
+		}
 		delete(f.boxes, r.PathValue("id"))
 		f.deleted = append(f.deleted, r.PathValue("id"))
 		w.WriteHeader(http.StatusNoContent)
@@ -75,12 +80,16 @@ func (f *fakeCube) create(w http.ResponseWriter, r *http.Request) {
 		during(body.String())
 	}
 	if refuse != "" {
-		w.WriteHeader(http.StatusInternalServerError)
-		_ = json.NewEncoder(w).Encode(map[string]any{"code": 500, "message": refuse})
+		say500(w, refuse)
 		return
 	}
 	w.WriteHeader(http.StatusCreated)
 	_, _ = w.Write([]byte(`{"sandboxID":"box1","templateID":"tpl-1","clientID":"x","envdVersion":"0.6.13","domain":"cube.test"}`))
+}
+
+func say500(w http.ResponseWriter, message string) {
+	w.WriteHeader(http.StatusInternalServerError)
+	_ = json.NewEncoder(w).Encode(map[string]any{"code": 500, "message": message})
 }
 
 func (f *fakeCube) seed(t *testing.T) sandbox.Seed {
@@ -144,6 +153,23 @@ func TestDefaultFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDefaultStuck: a seed sandbox that cannot be deleted is named, and what it may still write to is not used.
+func TestDefaultStuck(t *testing.T) {
+	t.Parallel()
+	w, f := newWorld(t), newFakeCube(t)
+	want := w.tree("hermes-homes/default")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f.stuck, f.during = true, func(string) { cancel() }
+	seed := f.seed(t)
+	seed.Refresh = true
+	_, err := sandbox.SeedDefault(ctx, shNode{}, w.layout, seed)
+	if err == nil || !strings.Contains(err.Error(), "deleting the seed sandbox box1") {
+		t.Errorf("got %v", err)
+	}
+	w.same(want, "default")
 }
 
 // TestDefaultOrphans: what a killed run left is deleted first, what belongs to others is not.
