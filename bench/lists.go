@@ -47,41 +47,47 @@ func listsBench(ctx context.Context, out io.Writer, o options) (met bool, err er
 	if err != nil {
 		return false, err
 	}
-	met = printLists(out, "cube.Client, against net/http and JSON", inside)
+	met = printLists(out, "cube.Client, against net/http and JSON", inside[0], inside[1])
 	command := contest{
-		ours:  "env -u CUBE_MASTER_ADDR CUBE_API_URL=" + api.URL + " " + o.hermesbox + " sandbox ls --output json >/dev/null",
+		ours:  "env -u CUBE_MASTER_ADDR -u SSL_CERT_FILE CUBE_API_URL=" + api.URL + " " + o.hermesbox + " sandbox ls --output json >/dev/null",
 		rival: o.self + " -list " + api.URL + " >/dev/null",
 	}
 	ours, rival, err := play(ctx, dir, command, 2*o.runs)
 	if err != nil {
 		return false, err
 	}
-	return printLists(out, "sandbox ls, against the same as a program", [2]time.Duration{ours.wall, rival.wall}) && met, nil
+	return printLists(out, "sandbox ls, against the same as a program", ours, rival) && met, nil
 }
 
 // playCalls takes turns, and gives the median of each.
-func playCalls(ours, rival func() error, runs int) ([2]time.Duration, error) {
+func playCalls(ours, rival func() error, runs int) ([2]sample, error) {
 	var all [2][]sample
 	for i := range runs + 1 {
 		for j, call := range []func() error{ours, rival} {
 			begin := time.Now()
 			if err := call(); err != nil {
-				return [2]time.Duration{}, err
+				return [2]sample{}, err
 			}
 			if i > 0 {
 				all[j] = append(all[j], sample{wall: time.Since(begin)})
 			}
 		}
 	}
-	return [2]time.Duration{medians(all[0]).wall, medians(all[1]).wall}, nil
+	return [2]sample{medians(all[0]), medians(all[1])}, nil
 }
 
-func printLists(out io.Writer, name string, took [2]time.Duration) bool {
+// printLists says how long the list took. Where there are processes, it says what they worked as well: on a busy machine
+// that is the better measure.
+func printLists(out io.Writer, name string, ours, rival sample) bool {
 	verdict := "ok"
-	if ms(took[0]) > mostList {
+	if ms(ours.wall) > mostList {
 		verdict = "MISSED"
 	}
-	fmt.Fprintf(out, "lists %-42s ms    %8.2f  <= %-6d %-7s rival %.2f ms, ratio %.2f\n", name, ms(took[0]), mostList, verdict, ms(took[1]), float64(took[0])/float64(took[1]))
+	fmt.Fprintf(out, "lists %-42s ms    %8.2f  <= %-6d %-7s rival %.2f ms, ratio %.2f", name, ms(ours.wall), mostList, verdict, ms(rival.wall), wall(ours, rival))
+	if ours.cpu > 0 {
+		fmt.Fprintf(out, ", cpu %.0f and %.0f ms", ms(ours.cpu), ms(rival.cpu))
+	}
+	fmt.Fprintln(out)
 	return verdict == "ok"
 }
 

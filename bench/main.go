@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 )
 
@@ -27,7 +28,9 @@ type options struct {
 var errMissed = errors.New("a promise was missed")
 
 func main() {
-	err := bench(context.Background(), os.Stdout, os.Args[1:]) //nolint:forbidigo // this is a main
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // what was started is to be ended
+	err := bench(ctx, os.Stdout, os.Args[1:])                             //nolint:forbidigo // this is a main
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err) //nolint:forbidigo // this is a main
 		os.Exit(1)                             //nolint:forbidigo // this is a main

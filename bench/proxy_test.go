@@ -128,7 +128,7 @@ func TestPrintLists(t *testing.T) {
 	t.Parallel()
 	for took, met := range map[time.Duration]bool{99 * time.Millisecond: true, 101 * time.Millisecond: false} {
 		var out bytes.Buffer
-		if got := printLists(&out, "x", [2]time.Duration{took, 50 * time.Millisecond}); got != met || !strings.Contains(out.String(), "rival 50.00 ms") {
+		if got := printLists(&out, "x", sample{wall: took, cpu: took}, sample{wall: 50 * time.Millisecond}); got != met || !strings.Contains(out.String(), "rival 50.00 ms") || !strings.Contains(out.String(), "and 0 ms") {
 			t.Errorf("%s: %v, %q", took, got, out.String())
 		}
 	}

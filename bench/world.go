@@ -29,6 +29,7 @@ type world struct {
 	api     *cube.Client
 	proxy   string // host:port
 	serving *exec.Cmd
+	images  []string // to be removed
 }
 
 // worldStatus is what local status tells.
@@ -95,14 +96,18 @@ func (w *world) state() string { return filepath.Join(w.dir, "hermesbox", "local
 // close takes the local Cube down with all that it made.
 func (w *world) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	errs := []error{w.docker.Close()}
+	var errs []error
 	if w.api != nil {
 		w.api.Close()
 	}
 	if w.serving != nil {
 		errs = append(errs, exec.CommandContext(ctx, w.program, "local", "down", "--state-dir", w.state()).Run(), w.serving.Wait())
 	}
-	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
+	for _, ref := range w.images {
+		_, err := w.docker.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, w.docker.Close(), os.RemoveAll(w.dir))...)
 }
 
 // place is a port of a sandbox, reached in different ways.
@@ -164,6 +169,7 @@ func (w *world) importSelf(ctx context.Context, self, ref string) error {
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", ref, err)
 	}
+	w.images = append(w.images, ref)
 	_, err = io.Copy(io.Discard, stream)
 	return errors.Join(err, stream.Close())
 }
