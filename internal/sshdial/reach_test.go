@@ -174,7 +174,7 @@ func TestJump(t *testing.T) {
 			prepare: func(t *testing.T, jump, _ *sshtest.Server) { put(t, jump.AuthorizedKeys(), "", 0o644) },
 			text:    []string{"connecting to jump host", "permission denied"},
 		},
-		{name: "no forwarding", jump: sshtest.Options{Config: "AllowTcpForwarding no"}, config: "Host node\nProxyJump JUMP\n", want: "forbidden", text: []string{"prohibited"}},
+		{name: "no forwarding", jump: sshtest.Options{Config: "AllowTcpForwarding no"}, config: "Host node\nProxyJump JUMP\n", want: "forbidden", text: []string{"the jump host does not forward"}},
 		{name: "nothing listens behind", config: "Host node\nProxyJump JUMP\nPort 1\n", want: "refused", text: []string{"connect to host 127.0.0.1 port 1"}},
 		{name: "no such name behind", config: "Host node\nProxyJump JUMP\nHostName nosuchhost.invalid\n", want: "no such host"},
 		{name: "nothing listens at the jump host", config: "Host node\nProxyJump 127.0.0.1:1\n", want: "refused", text: []string{"connecting to jump host 127.0.0.1:1"}},

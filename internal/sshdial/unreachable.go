@@ -68,7 +68,12 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 func plainCause(err error) error {
 	var dns *net.DNSError
 	var errno syscall.Errno
+	var open *ssh.OpenChannelError
 	switch {
+	case errors.As(err, &open) && open.Reason == ssh.Prohibited:
+		return fmt.Errorf("the jump host does not forward: %s", open.Message)
+	case errors.As(err, &open):
+		return fmt.Errorf("the jump host says: %s", open.Message)
 	case errors.As(err, &dns):
 		return errors.New(dns.Err)
 	case errors.As(err, &errno):

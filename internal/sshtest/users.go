@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
 )
 
 // User is a user of one server only.
 type User struct {
 	Name string
-	// Shell is a program of the machine; /bin/sh by default.
+	// Shell is a program of the machine; /bin/sh by default. Without it the test
+	// is skipped, as without sudo.
 	Shell string
 	// Sudo: may do all as root, without a password.
 	Sudo bool
@@ -33,6 +36,12 @@ func (s *Server) users(t testing.TB) {
 		shell := u.Shell
 		if shell == "" {
 			shell = "/bin/sh"
+		}
+		if _, err := os.Stat(shell); err != nil {
+			dockertest.Missing(t, "sshd", err)
+		}
+		if _, err := exec.LookPath("sudo"); u.Sudo && err != nil {
+			dockertest.Missing(t, "sshd", err)
 		}
 		home := filepath.Join(s.dir, "home-"+u.Name)
 		id := firstID + i
