@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/internal/sshdial"
@@ -29,12 +30,33 @@ func nodeFailed(err error) error {
 	if code, hint, ok := adviseSSH(err); ok {
 		return &failure{err: err, code: code, hint: hint}
 	}
+	var dir *node.DirError
+	if errors.As(err, &dir) {
+		return &failure{err: err, code: exitFailed, hint: dirHint(dir)}
+	}
 	for _, a := range nodeAdvices {
 		if errors.Is(err, a.is) {
 			return &failure{err: err, code: a.code, hint: a.hint}
 		}
 	}
 	return err
+}
+
+// dirHint is the next step after a directory that could not be made. The node
+// tells why in words only.
+func dirHint(e *node.DirError) string {
+	says := func(words string) bool { return strings.Contains(e.Problem, words) }
+	switch {
+	case says("it is a link"):
+		return "see who made it and where it leads, and remove it: hermesbox follows no link"
+	case says("it is no directory"), says("Not a directory"):
+		return "move it away, or name another shared_root"
+	case says("Read-only file system"):
+		return "mount it read-write on the node"
+	case says("No space left"), says("quota"):
+		return "make room on the node"
+	}
+	return "make it by hand on the node to see why; then run the same command again"
 }
 
 // adviseSSH is about connections that could not be made.

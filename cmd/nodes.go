@@ -1,11 +1,11 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hermesbox/hermesbox/image"
 	"github.com/hermesbox/hermesbox/internal/config"
@@ -85,7 +85,7 @@ func findHelper(ctx context.Context, cfg config.Config, link *connected, engine 
 		}
 	}
 	return "", &failure{
-		err:  fmt.Errorf("working on the local Cube's node: the Engine at %s has no image of a template, nor %s", engine.Host, cmp.Or(cfg.Image.Name, "one to build")),
+		err:  fmt.Errorf("working on the local Cube's node: the Engine at %s has no image for it: none of a template, and not %s", engine.Host, strings.Join(refs[len(listed):], " or ")),
 		code: exitFailed, hint: "make one with hermesbox up or hermesbox build",
 	}
 }

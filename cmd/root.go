@@ -36,6 +36,7 @@ func newRoot(app *app) *cobra.Command {
 		newBuild(app),
 		newImage(app),
 		newTemplate(app),
+		newNode(app),
 		newHome(app),
 		newSandbox(app),
 		newLocal(app),
