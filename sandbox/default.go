@@ -1,17 +1,14 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	_ "embed" // for the script
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
-	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -27,9 +24,6 @@ const (
 	readyPatience = 2 * time.Minute  // for its command service
 	sweepPatience = time.Minute      // for its deletion
 )
-
-//go:embed default_inside.sh
-var insideScript string
 
 // Seed says how a default home is made.
 type Seed struct {
@@ -127,63 +121,6 @@ func (s Seed) sweep(ctx context.Context, id string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// copyInside runs insideScript and sees to the settings that it copied.
-func copyInside(ctx context.Context, service *envd.Client) ([]string, error) {
-	out, said := &limited{left: answerLimit}, &limited{left: 64 << 10}
-	cmd := envd.Command{Path: "/bin/sh", Args: []string{"-c", insideScript, "sh", seedMount}, Dir: "/", KillOnCancel: true}
-	exit, err := service.Run(ctx, cmd, nil, envd.Output{Stdout: out, Stderr: said})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("copying the image's home: %w", err)
-	case exit.Code != 0 && exit.Code != refused:
-		return nil, fmt.Errorf("copying the image's home: %s: %s", exit, firstLine(said.String()))
-	}
-	left, config := []string{}, ""
-	err = nodeScript{}.read("", out.Bytes(), func(a answer) error {
-		switch a.key {
-		case "left":
-			left = append(left, a.value)
-		case "config":
-			config = a.value
-		default:
-			return a.odd()
-		}
-		return nil
-	})
-	if err == nil {
-		err = settleConfig(ctx, service, []byte(config))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("copying the image's home: %w", err)
-	}
-	return left, nil
-}
-
-// settleConfig refuses settings with a secret, and adds where the public skills
-// are to those that do not say so: without it Hermes warns of each, and
-// overwrites one through the overlay's link.
-func settleConfig(ctx context.Context, service *envd.Client, config []byte) error {
-	if secret, err := secretIn(config); err != nil || secret != "" {
-		return errors.Join(err, secretError(secret))
-	}
-	with, err := withSkills(config)
-	if err != nil || bytes.Equal(with, config) {
-		return err
-	}
-	return service.Put(ctx, seedMount+"/config.yaml", 0o600, bytes.NewReader(with))
-}
-
-func secretError(name string) error {
-	if name == "" {
-		return nil
-	}
-	return fmt.Errorf("%w: config.yaml sets %s", ErrSecretInImage, name)
-}
-
-// ErrSecretInImage means that the image's home holds a secret, which every home
-// would get.
-var ErrSecretInImage = errors.New("the image's home holds a secret")
 
 func (s Seed) note(format string, args ...any) {
 	if s.Note != nil {
