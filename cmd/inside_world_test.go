@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -37,6 +38,8 @@ type world struct {
 	state string
 	gone  bool
 	logs  []string
+	// refusal, where it is set, is the answer to everything; %s is the key that was given.
+	refusal string
 }
 
 // startWorld serves one; ports are addresses of the sandbox's ports.
@@ -93,6 +96,10 @@ func (w *world) api(out http.ResponseWriter, r *http.Request) {
 	}
 	var body any
 	switch {
+	case w.refusal != "":
+		key := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		http.Error(out, fmt.Sprintf(w.refusal, key), http.StatusUnauthorized)
+		return
 	case r.Method != http.MethodGet:
 	case r.URL.Path == "/v2/sandboxes" && w.gone:
 		body = []any{}

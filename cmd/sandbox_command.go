@@ -24,8 +24,8 @@ func (o *commandOptions) AddFlags(flags *pflag.FlagSet) {
 }
 
 // variables are those that the flags name. A secret is not written into a
-// command line, which others can read.
-func (o *commandOptions) variables(getenv func(string) string) (map[string]string, error) {
+// command line, which others can read, and is masked from now on.
+func (o *commandOptions) variables(app *app) (map[string]string, error) {
 	out := map[string]string{}
 	for _, spec := range o.env {
 		name, value, given := cutVariable(spec)
@@ -36,9 +36,12 @@ func (o *commandOptions) variables(getenv func(string) string) (map[string]strin
 			return nil, usagef("--env %s=…: the name looks like a secret's, and command lines can be read by others", name).
 				withHint("set the variable, then give --env %s", name)
 		case !given:
-			if value = getenv(name); value == "" {
+			if value = app.getenv(name); value == "" {
 				return nil, usagef("--env %s: the variable is not set", name).withHint("set it, or write --env %s=VALUE", name)
 			}
+		}
+		if redact.IsSecretName(name) {
+			app.secrets.Add(value)
 		}
 		out[name] = value
 	}

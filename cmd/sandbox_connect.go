@@ -50,7 +50,7 @@ func runOnTerminal(ctx context.Context, app *app, name string, opts commandOptio
 		return usagef("standard input and output are to be a terminal: %w", err).
 			withHint("hermesbox sandbox exec %s -- COMMAND works without one", name)
 	}
-	flags, err := opts.variables(app.getenv)
+	flags, err := opts.variables(app)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func commandArgs(cmd *cobra.Command, args []string) error {
 }
 
 func runSandboxExec(ctx context.Context, app *app, name string, argv []string, opts sandboxExecOptions) error {
-	flags, err := opts.variables(app.getenv)
+	flags, err := opts.variables(app)
 	if err != nil {
 		return err
 	}

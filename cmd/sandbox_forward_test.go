@@ -45,7 +45,7 @@ func backend(t *testing.T, gone chan<- struct{}) string {
 	mux.HandleFunc("/early", func(w http.ResponseWriter, r *http.Request) {
 		out := http.NewResponseController(w)
 		_ = out.EnableFullDuplex()
-		fmt.Fprint(w, "early ")
+		fmt.Fprintf(w, "early ")
 		_ = out.Flush()
 		body, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %v", body, err)
@@ -226,7 +226,7 @@ func testForwardSocket(t *testing.T, f *forwarded) {
 		t.Fatalf("%v, %v", res, err)
 	}
 	for _, word := range []string{"one\n", "two\n"} {
-		fmt.Fprint(conn, word)
+		fmt.Fprintf(conn, "%s", word)
 		if line, err := in.ReadString('\n'); err != nil || line != "echo "+word {
 			t.Errorf("%q, %v", line, err)
 		}
@@ -250,7 +250,7 @@ func testForwardEarly(t *testing.T, f *forwarded) {
 	if _, err := io.ReadFull(res.Body, begin); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(conn, "56789")
+	fmt.Fprintf(conn, "56789")
 	rest, err := io.ReadAll(res.Body)
 	if got := string(begin) + string(rest); err != nil || got != "early 0123456789 <nil>" {
 		t.Errorf("%q, %v", got, err)

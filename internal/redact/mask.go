@@ -7,6 +7,9 @@ type masker struct {
 	kind Kind
 	// pending is how many of the next bytes belong to a secret.
 	pending int
+	// shown is how many of the next bytes were shown already, since nobody could
+	// wait for what follows them.
+	shown int
 	// masked tells that the byte before was part of a secret.
 	masked bool
 	// binary tells that a NUL byte came by, in a text that may hold one.
@@ -46,7 +49,7 @@ func (m *masker) mask(secrets *index, out, buf []byte, final bool) (masked []byt
 // plain returns how many bytes from the beginning of text are certainly no part
 // of a secret. The last byte of text is never among them.
 func (m *masker) plain(secrets *index, text []byte) int {
-	if m.pending > 0 || !m.url.idle() {
+	if m.pending > 0 || m.shown > 0 || !m.url.idle() {
 		return 0
 	}
 	end := len(text) - 1
@@ -71,6 +74,11 @@ func (m *masker) plain(secrets *index, text []byte) int {
 
 // emit appends a byte, or what stands for it.
 func (m *masker) emit(out []byte, b byte) []byte {
+	if m.shown > 0 {
+		m.shown--
+		m.pending, m.masked = max(0, m.pending-1), false
+		return out
+	}
 	if m.pending == 0 {
 		m.masked = false
 		return append(out, b)

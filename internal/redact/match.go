@@ -144,7 +144,7 @@ func hexUnit(text []byte, from, digits int) (value uint64, n int, short bool) {
 }
 
 // backslash reads an escape of JSON, of Go or of a shell: \n, \", \x41,
-// \u0041. n bytes of text stand for used bytes of the secret.
+// \u0041, \U00000041. n bytes of text stand for used bytes of the secret.
 func backslash(text []byte, secret string) (n, used int, short bool) {
 	if len(text) == 1 {
 		return 0, 0, true
@@ -152,6 +152,12 @@ func backslash(text []byte, secret string) (n, used int, short bool) {
 	switch c := text[1]; c {
 	case 'u':
 		return unicodeUnit(text, secret)
+	case 'U':
+		value, n, short := hexUnit(text, 2, 8)
+		if got, size := utf8.DecodeRuneInString(secret); n > 0 && uint64(got) == value && size > 1 { //nolint:gosec // runes are not negative
+			return n, size, false
+		}
+		return 0, 0, short
 	case 'x':
 		b, n, short := hexUnit(text, 2, 2)
 		if n > 0 && byte(b) == secret[0] {

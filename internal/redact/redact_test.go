@@ -35,6 +35,7 @@ func TestString(t *testing.T) {
 		{"percent in the secret", []string{"100%25%"}, "100%25% 100%2525%25 100%", "*** *** 100%"},
 		{"json", []string{"a\"b\\c\n<d>"}, `"a\"b\\c\n<d>" "a\"b\\c\n\u003cd\u003e"`, `"***" "***"`},
 		{"json beyond ascii", []string{"pä\U0001f600wort"}, `p\u00e4\ud83d\ude00wort pä😀wort p\u00E4😀wort`, "*** *** ***"},
+		{"go beyond ascii", []string{"pä\U0001f600wort"}, `p\u00e4\U0001f600wort p\u00e4\U0001f601wort`, `*** p\u00e4\U0001f601wort`},
 		{"half a surrogate pair", []string{"pä\U0001f600wort"}, `p\u00e4\ud83dwort`, `p\u00e4\ud83dwort`},
 		{"go-escaped", []string{"\x01abc\xff"}, `"\x01abc\xff"`, `"***"`},
 		{"base64 alone", []string{"user:pass"}, "Basic dXNlcjpwYXNz", "Basic ***"},

@@ -85,7 +85,9 @@ func TestPatience(t *testing.T) {
 			{"56", 300 * time.Millisecond, "$ sls "},
 			{"7890\n", 0, "$ sls ***\n"},
 			{"sk-123456", 500 * time.Millisecond, "$ sls ***\nsk-123456"},
-			{"7890", 0, "$ sls ***\nsk-1234567890"},
+			{"7890!", 0, "$ sls ***\nsk-123456***!"},
+			{"http://u:pass", 500 * time.Millisecond, "$ sls ***\nsk-123456***!http://u:pass"},
+			{"word@h ", 0, "$ sls ***\nsk-123456***!http://u:pass***@h "},
 		} {
 			if step.write != "" {
 				if _, err := s.Write([]byte(step.write)); err != nil {

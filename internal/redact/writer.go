@@ -19,7 +19,8 @@ type Kind struct {
 	// it masks.
 	Screen bool
 	// Patience is how long a few bytes are held back that may begin a secret,
-	// and a twentieth of how long many are. 0 holds them until more comes.
+	// and a twentieth of how long many are; then they are shown, and of a secret
+	// that they do begin only the rest is masked. 0 holds them until more comes.
 	Patience time.Duration
 }
 
@@ -93,7 +94,7 @@ func (s *Stream) wait() {
 	}
 	s.writes++
 	patience := s.masker.kind.Patience
-	if patience == 0 || len(s.held) == 0 {
+	if patience == 0 || len(s.held) == s.masker.shown {
 		return
 	}
 	if len(s.held) > few {
@@ -103,12 +104,15 @@ func (s *Stream) wait() {
 	s.timer = time.AfterFunc(patience, func() { s.giveUp(round) })
 }
 
-// giveUp writes what is held back as if nothing followed, unless something did.
+// giveUp shows what is held back, unless something followed. It is kept in mind:
+// where it was the beginning of a secret, the rest of that will be masked.
 func (s *Stream) giveUp(round int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed && round == s.writes {
-		s.failed = errors.Join(s.failed, s.flush(true))
+		_, err := s.to.Write(s.held[s.masker.shown:])
+		s.failed = errors.Join(s.failed, err)
+		s.masker.shown = len(s.held)
 	}
 }
 
