@@ -92,12 +92,8 @@ func unfinishedHelper(t *testing.T, engine dockertest.Engine) string {
 // background says how to start hermesbox itself, and takes down what was started when the test ends.
 func background(t *testing.T, engine dockertest.Engine) localcube.EnsureOptions {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "hermesbox")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "../../cmd/hermesbox").CombinedOutput(); err != nil {
-		t.Fatalf("building hermesbox: %v\n%s", err, out)
-	}
 	opts := localcube.EnsureOptions{
-		StateDir: tempDir(t), Exe: exe, Args: []string{"--shared-root", t.TempDir(), "--api", "127.0.0.1:0", "--master", "127.0.0.1:0", "--proxy", "127.0.0.1:0"},
+		StateDir: tempDir(t), Exe: program(t).hermesbox, Args: []string{"--shared-root", t.TempDir(), "--api", "127.0.0.1:0", "--master", "127.0.0.1:0", "--proxy", "127.0.0.1:0"},
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -77,13 +75,7 @@ func tempDir(t *testing.T) string {
 // importApp makes an image of testdata/app, started as the recorded one was; changes are Dockerfile lines.
 func importApp(t *testing.T, engine dockertest.Engine, ref string, changes ...string) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "app")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "./testdata/app")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the app: %v\n%s", err, out)
-	}
-	text, err := os.ReadFile(binary)
+	text, err := os.ReadFile(program(t).app)
 	if err != nil {
 		t.Fatal(err)
 	}
