@@ -43,9 +43,6 @@ func (a *app) homes(ctx context.Context, only string) (*sandboxes, error) {
 		s.close()
 		return nil, usagef("--node %q is no node here", only).withHint("leave it away, or name one of those under nodes in hermesbox.yaml")
 	}
-	for i, n := range s.client.Nodes {
-		s.client.Nodes[i] = waitingNode{n, a.note}
-	}
 	return s, nil
 }
 

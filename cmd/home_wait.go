@@ -16,6 +16,13 @@ type waitingNode struct {
 	note func(format string, args ...any)
 }
 
+// hearNodes puts a waitingNode around each.
+func hearNodes(nodes []node.Node, note func(format string, args ...any)) {
+	for i, n := range nodes {
+		nodes[i] = waitingNode{n, note}
+	}
+}
+
 // Run is the node's own, with an ear on standard error.
 func (w waitingNode) Run(ctx context.Context, s node.Script) (int, error) {
 	s.Stderr = &waitWriter{to: s.Stderr, note: w.note}

@@ -73,6 +73,7 @@ func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start
 	s := &sandboxes{a, cfg, link, client}
 	client.Overlay = s.overlay
 	s.connectNodes(ctx)
+	hearNodes(client.Nodes, a.note)
 	return s, nil
 }
 
