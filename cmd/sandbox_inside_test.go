@@ -93,7 +93,7 @@ func TestStatusOf(t *testing.T) {
 func TestLogsHide(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"Auth enabled — token: 0123456789abcdef":             "Auth enabled — token: ***",
+		"Auth enabled — token: 0123456789abcdef":              "Auth enabled — token: ***",
 		"GET /?token=abcdefgh&x=1":                            "GET /?token=***&x=1",
 		`{"access_token": "abcdefgh.ijk", "n": 1}`:            `{"access_token": "***", "n": 1}`,
 		"MY_API_KEY=abc%20defgh next":                         "MY_API_KEY=*** next",
