@@ -20,7 +20,7 @@ local_host=unix:///var/run/docker.sock
 
 packages=(
 	ca-certificates curl gcc git iproute2 iptables libc6-dev libseccomp-dev pkg-config procps python3 python3-pip python3-venv util-linux
-	debootstrap docker.io docker-registry fish nodejs openssh-client openssh-server sudo
+	busybox debootstrap docker.io docker-registry fish nodejs openssh-client openssh-server sudo tcsh zsh
 )
 
 say() { echo "test-env.sh: $*" >&2; }

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/hermesbox/hermesbox/internal/dockertest"
 	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/internal/sshdial"
 	"github.com/hermesbox/hermesbox/internal/sshtest"
@@ -44,11 +45,12 @@ func TestSSH(t *testing.T) {
 	})
 }
 
+// program finds a shell or tool, which the machine that must have sshd has too.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("no %s here: %v", name, err)
+		dockertest.Missing(t, "sshd", err)
 	}
 	return path
 }
