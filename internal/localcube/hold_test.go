@@ -3,6 +3,8 @@ package localcube_test
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,7 +118,16 @@ func TestImageSettled(t *testing.T) {
 	if got := held(t, engine, instance); len(got) != 1 || got[0] != want[0] {
 		t.Errorf("held after a kill: %q, want %q", got, want)
 	}
-	remove(t, st, create(t, st, tpl))
+	id := create(t, st, tpl)
+	kill(t, st.PID)
+	if err := os.Remove(filepath.Join(opts.StateDir, "state.json")); err != nil {
+		t.Fatal(err)
+	}
+	st = ensure(t, opts)
+	if got := held(t, engine, instance); len(got) != 1 || got[0] != want[0] {
+		t.Errorf("held for a sandbox whose template was lost: %q, want %q", got, want)
+	}
+	remove(t, st, id)
 }
 
 // prunable marks what prune may remove.

@@ -80,9 +80,10 @@ func Open(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := c.failInterrupted(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.adopt(ctx), c.settleHolds(ctx)); err != nil {
+	if err := c.adopt(ctx); err != nil {
 		return nil, err
 	}
+	c.note(c.settleHolds(ctx)) // a template whose image is not held is of use all the same
 	c.start(c.expire)
 	if c.out.works() {
 		c.start(c.watch)

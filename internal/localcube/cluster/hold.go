@@ -91,9 +91,12 @@ func (c *Cluster) settleHolds(ctx context.Context) error {
 	return err
 }
 
-// images are those of the templates.
+// images are those of the templates, and of sandboxes whose template was lost.
 func (c *Cluster) images() map[string]string {
 	list := map[string]string{}
+	for _, b := range c.all() {
+		list[b.spec.Template] = b.spec.Image
+	}
 	c.store.view(func(s *state) {
 		for id, t := range s.Templates {
 			if t.ImageID != "" {
