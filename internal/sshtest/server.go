@@ -127,6 +127,10 @@ func (s *Server) configure(t testing.TB) {
 	}
 	fmt.Fprintf(&config, "AuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nUseDNS no\nPidFile none\n", s.AuthorizedKeys())
 	config.WriteString("KbdInteractiveAuthentication no\nPasswordAuthentication no\nLogLevel VERBOSE\nPrintMotd no\nX11Forwarding no\n")
+	if len(s.options.Users) == 0 {
+		// The start-up files of who runs the test are none of the test's.
+		fmt.Fprintf(&config, "SetEnv HOME=%s\n", t.TempDir())
+	}
 	writeFile(t, s.config(), config.String(), 0o600)
 	writeFile(t, s.log, "", 0o600)
 	if err := os.Chmod(s.dir, 0o755); err != nil {
