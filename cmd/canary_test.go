@@ -35,6 +35,8 @@ type canaryCase struct {
 	name string
 	args []string
 	code int
+	// config is a hermesbox.yaml, where there is to be one.
+	config string
 	// prepare changes the world before.
 	prepare func(*world)
 	// until, where it is set, is what standard output or error shows before
@@ -74,10 +76,21 @@ func canaryCases() []canaryCase {
 		{name: "show", args: []string{"-v", "sandbox", "show", "alice"}, code: -1},
 		{name: "refused with the key", args: []string{"sandbox", "ls"}, code: 4, prepare: func(w *world) { w.refusal = `{"code":401,"message":"key %s is not known"}` }},
 		{name: "refused in plain", args: []string{"-v", "--output", "json", "sandbox", "exec", "alice", "--", "true"}, code: 4, prepare: func(w *world) { w.refusal = "<html>%s</html>" }},
-		{name: "config", args: []string{"config", "show", "--output", "json"}},
+		{name: "config", args: []string{"config", "show", "--output", "json"}, config: canaryConfig},
+		{name: "config, text", args: []string{"-v", "config", "show"}, config: canaryConfig},
+		{name: "config that is broken", args: []string{"config", "show"}, code: 2, config: canaryConfig + "nonsense: 1\n"},
+		{name: "exec with a config", args: inside("true"), config: canaryConfig},
+		{name: "show, json", args: []string{"sandbox", "show", "alice", "--output", "json"}, code: -1},
 		{name: "templates", args: []string{"template", "ls"}},
 	}
 }
+
+// canaryConfig has a secret as a value and one in an address.
+const canaryConfig = `sandbox:
+  env: {MY_TOKEN: canary-log-7}
+image:
+  build_args: {NPM_TOKEN: canary-log-7, PIP_INDEX_URL: "https://user:canary-password-6@example.org/simple"}
+`
 
 // plantCanaries puts them where hermesbox meets them.
 func plantCanaries(t *testing.T, w *world, c *dockertest.Container) {
@@ -163,6 +176,13 @@ func TestCanaries(t *testing.T) {
 			}
 			cmd := w.command(t, test.args...)
 			home := t.TempDir()
+			if test.config != "" {
+				config := filepath.Join(t.TempDir(), "hermesbox.yaml")
+				if err := os.WriteFile(config, []byte(test.config), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				cmd.Args = append([]string{cmd.Args[0], "--config", config}, test.args...)
+			}
 			cmd.Dir = home
 			cmd.Env = append(cmd.Env,
 				"HOME="+home, "XDG_STATE_HOME="+home, "TMPDIR="+home, "SEEN="+t.TempDir(), "PATH="+browser+":"+os.Getenv("PATH"),
