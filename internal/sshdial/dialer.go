@@ -85,7 +85,7 @@ func (d *Dialer) connect(ctx context.Context, s *settings, via *ssh.Client) (*ss
 		return nil, unreachable(s.host, s.port, err)
 	}
 	guard.watch(wire)
-	auth := d.newAuth(guard.ctx, s, guard)
+	auth := d.newAuth(s, guard)
 	defer auth.close()
 	client, err := handshake(wire, s, keys, auth)
 	cause := guard.done()

@@ -79,6 +79,13 @@ func TestPassphrase(t *testing.T) {
 			prepare: func(t *testing.T, s *sshtest.Server, _ sshtest.Key) { old(t, s.Home+"/.ssh/id_ed25519") },
 		},
 		{
+			name: "not asked before the server's own key is checked", kind: "rsa", asker: asker{answers: []string{"secret"}}, asked: 0, reason: "no ED25519 host key is known",
+			prepare: func(t *testing.T, s *sshtest.Server, _ sshtest.Key) {
+				old(t, s.Home+"/.ssh/id_ed25519")
+				s.SetKnownHosts(t, "")
+			},
+		},
+		{
 			name: "damaged", asker: asker{answers: []string{"secret"}}, asked: 0, reason: "it is not a private key that can be read",
 			prepare: func(t *testing.T, s *sshtest.Server, _ sshtest.Key) {
 				path := s.Home + "/.ssh/id_ed25519"
