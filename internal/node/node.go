@@ -40,11 +40,13 @@ type Script struct {
 	Text string
 	// Args are $1 and following, byte for byte.
 	Args []string
-	// Stdin may be nil, which reads as empty. Run returns only once a Read that
-	// is under way has returned. To the script a lost connection looks as the
-	// end of Stdin does: what must be whole carries its own length or digest.
+	// Stdin may be nil, which reads as empty. A Read that blocks at the end of
+	// the script may keep Run, or outlive it. To the script a lost connection
+	// looks as the end of Stdin does: what must be whole carries its own length
+	// or digest.
 	Stdin io.Reader
-	// Stdout and Stderr may be nil, which discards.
+	// Stdout and Stderr may be nil, which discards. They may be written to at the
+	// same time; where that fails, the script is ended.
 	Stdout, Stderr io.Writer
 }
 
