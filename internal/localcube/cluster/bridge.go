@@ -106,12 +106,13 @@ func (c *Cluster) Clear(ctx context.Context) error {
 // startPatience is how long a container may take from its making to its start.
 const startPatience = 10 * time.Second
 
-// sweepHelpers removes helpers whose process was killed before it started them.
-// One that was started goes with its command. Nothing tells whose they are.
+// sweepHelpers removes helpers whose process was killed before it started them,
+// and those that did not go with their command. Nothing tells whose they are.
 func (c *Cluster) sweepHelpers(ctx context.Context) error {
 	list, err := c.labelled(ctx, labelKind+"="+kindHelper)
 	for _, summary := range list {
-		if summary.State == container.StateCreated && time.Since(time.Unix(summary.Created, 0)) > startPatience {
+		over := summary.State == container.StateCreated || summary.State == container.StateExited || summary.State == container.StateDead
+		if over && time.Since(time.Unix(summary.Created, 0)) > startPatience {
 			err = errors.Join(err, c.removeContainer(ctx, summary.ID))
 		}
 	}
