@@ -53,8 +53,8 @@ func (a *app) fleet(ctx context.Context, names []string) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := node.CheckRoot(f.cfg.SharedRoot); err != nil {
-		return nil, usagef("shared_root: %w", err).withHint("name a directory of its own, such as /data/shared")
+	if err := checkShared(f.cfg.SharedRoot, f.local); err != nil {
+		return nil, err
 	}
 	var link *connected
 	if f.local {
@@ -65,6 +65,22 @@ func (a *app) fleet(ctx context.Context, names []string) (*fleet, error) {
 	}
 	f.nodes, err = a.openNodes(ctx, f.cfg, link, "")
 	return f, err
+}
+
+// cubePrefix is what Cube allows to be mounted, from 0.5.1 on, unless it is
+// configured otherwise. The local Cube has nothing else.
+const cubePrefix = "/data/shared/"
+
+// checkShared refuses a shared root that nothing should be made in.
+func checkShared(root string, local bool) error {
+	if err := node.CheckRoot(root); err != nil {
+		return usagef("shared_root: %w", err).withHint("name a directory of its own, such as /data/shared")
+	}
+	if local && !strings.HasPrefix(root+"/", cubePrefix) {
+		return usagef("shared_root: %s is not under %s, which is all that the local Cube mounts", root, cubePrefix).
+			withHint("leave shared_root away for the local Cube; hermesbox local serve --shared-root names the directory behind it")
+	}
+	return nil
 }
 
 // localNodes tells whether the local Cube's node is meant. Nodes can be worked

@@ -97,12 +97,9 @@ func (f *fleet) check(ctx context.Context, app *app, n node.Node) (checkedNode, 
 	return checkedNode{n.Name(), check.Worst(checks), checks}, err
 }
 
-// cubePrefix is what Cube allows to be mounted, from 0.5.1 on, unless it is configured otherwise.
-const cubePrefix = "/data/shared/"
-
 func (f *fleet) spec() node.Spec {
 	l := f.layout()
-	return node.Spec{Dirs: nodeDirs(l), Probe: l.State(), Prefixes: []string{cubePrefix}, Fixed: f.local}
+	return node.Spec{Dirs: nodeDirs(l), Probe: l.State(), Prefixes: []string{cubePrefix}}
 }
 
 // address is how a node is reached.

@@ -13,10 +13,9 @@ type Spec struct {
 	Dirs []Dir
 	// Probe is the one among them where the file system is tried out.
 	Probe string
-	// Prefixes are those that Cube allows to be mounted; the last character is a slash.
+	// Prefixes are those that Cube allows to be mounted unless it is told
+	// otherwise; the last character of each is a slash.
 	Prefixes []string
-	// Fixed: Prefixes are all that there is. Else the cluster may have others.
-	Fixed bool
 }
 
 // The limits of Check.

@@ -84,9 +84,6 @@ func judgePrefix(s Spec) check.Result {
 		}
 	}
 	allowed := strings.Join(s.Prefixes, ", ")
-	if s.Fixed {
-		return check.Result{Status: check.Fail, Evidence: fmt.Sprintf("%s is not under %s, which is all that may be mounted", root, allowed), Remedy: "name one below it in shared_root"}
-	}
 	return check.Result{
 		Status: check.Warn, Evidence: fmt.Sprintf("%s is not under %s, which is what Cube from 0.5.1 on allows to be mounted unless it is told otherwise", root, allowed),
 		Remedy: fmt.Sprintf("have CubeMaster's extra_conf.allowed_host_mount_prefixes name %s/, or name a directory under %s in shared_root", root, allowed),

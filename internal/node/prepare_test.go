@@ -130,7 +130,7 @@ func TestPrepareTogether(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, n node.Node, root, dir string) {
-		root, dir = root+"/shared", dir+"/shared"
+		root, dir = root+"/sha red'$x", dir+"/sha red'$x"
 		spec := node.Spec{Dirs: layout(root), Probe: root + "/homes/.own", Prefixes: []string{root + "/"}}
 		look := func() map[string]check.Check {
 			t.Helper()
