@@ -79,7 +79,7 @@ func (b *boxTest) image(ref, more string) {
 		b.Fatal(err)
 	}
 	b.engine.RemoveImage(b.T, ref)
-	res, err := b.engine.Client.ImageBuild(b.Context(), &archive, build.ImageBuildOptions{Tags: []string{ref}})
+	res, err := b.engine.Client.ImageBuild(b.Context(), &archive, build.ImageBuildOptions{Tags: []string{ref}, NoCache: true, Remove: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,16 +25,11 @@ import (
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
-// studioImage is the stand-in base with a stand-in Web UI.
-const studioImage = "hermesbox-test/sandbox-studio:1"
-
-var studioBuilt sync.Mutex
-
-// buildStudio makes studioImage of testdata/studio.
-func buildStudio(t *testing.T, engine dockertest.Engine) {
+// buildStudio makes an image of its own of the stand-in base with the stand-in
+// Web UI of testdata/studio.
+func buildStudio(t *testing.T, engine dockertest.Engine) (ref string) {
 	t.Helper()
-	studioBuilt.Lock()
-	defer studioBuilt.Unlock()
+	ref = "hermesbox-test/sandbox-" + strings.ToLower(rand.Text()) + ":1"
 	files := map[string]string{}
 	for _, name := range []string{"Dockerfile", "hermes-studio", "config.yaml"} {
 		text, err := os.ReadFile(filepath.Join("testdata", "studio", name))
@@ -42,12 +38,16 @@ func buildStudio(t *testing.T, engine dockertest.Engine) {
 		}
 		files[name] = string(text)
 	}
-	buildImage(t, engine, studioImage, files)
+	buildImage(t, engine, ref, files)
+	return ref
 }
 
-// buildImage has the Engine build an image of a few files.
+// buildImage has the Engine build an image of a few files; it goes with the
+// test. Nothing of it is shared, or the end of one test could take what another
+// builds on.
 func buildImage(t *testing.T, engine dockertest.Engine, ref string, files map[string]string) {
 	t.Helper()
+	engine.RemoveImage(t, ref)
 	var archive bytes.Buffer
 	out := tar.NewWriter(&archive)
 	for name, text := range files {
@@ -61,7 +61,7 @@ func buildImage(t *testing.T, engine dockertest.Engine, ref string, files map[st
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	res, err := engine.Client.ImageBuild(t.Context(), &archive, build.ImageBuildOptions{Tags: []string{ref}})
+	res, err := engine.Client.ImageBuild(t.Context(), &archive, build.ImageBuildOptions{Tags: []string{ref}, NoCache: true, Remove: true})
 	if err != nil {
 		t.Fatalf("building %s: %v", ref, err)
 	}
@@ -72,9 +72,10 @@ func buildImage(t *testing.T, engine dockertest.Engine, ref string, files map[st
 	}
 }
 
-// stage is a local Cube with a template of studioImage, and a client of it.
+// stage is a local Cube with a template of its image, and a client of it.
 type stage struct {
 	*testing.T
+	image  string
 	opts   localcube.Options
 	status localcube.Status
 	client *sandbox.Client
@@ -88,13 +89,13 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	engine := dockertest.Default(t)
 	engine.NeedBase(t)
-	buildStudio(t, engine)
+	image := buildStudio(t, engine)
 	dir, err := os.MkdirTemp("", "hermesbox-sandbox-") //nolint:usetesting // root writes there, whom the user cannot clean up after
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // what root wrote there may stay
-	s := &stage{T: t, opts: localcube.Options{
+	s := &stage{T: t, image: image, opts: localcube.Options{
 		Docker: engine.Client, StateDir: filepath.Join(dir, "state"), SharedRoot: filepath.Join(dir, "shared"),
 		API: "127.0.0.1:0", Master: "127.0.0.1:0", Proxy: "127.0.0.1:0",
 	}}
@@ -108,7 +109,7 @@ func newStage(t *testing.T) *stage {
 	}
 	t.Cleanup(link.Close)
 	s.client = s.newClient(link, engine)
-	s.client.Latest.ID = s.template(studioImage)
+	s.client.Latest.ID = s.template(image)
 	s.client.Latest.Known = map[string]bool{s.client.Latest.ID: true}
 	return s
 }
@@ -146,7 +147,7 @@ func (s *stage) newClient(link *cube.Client, engine dockertest.Engine) *sandbox.
 	}
 	return &sandbox.Client{
 		Cube: link, Layout: sandbox.Layout{Root: "/data/shared"}, Version: "0.7.0",
-		Nodes: []node.Node{node.NewLocal(localcube.Helper{Docker: engine.Client, Image: studioImage, SharedRoot: s.opts.SharedRoot})},
+		Nodes: []node.Node{node.NewLocal(localcube.Helper{Docker: engine.Client, Image: s.image, SharedRoot: s.opts.SharedRoot})},
 		Route: sandbox.Route{
 			Proxy:  envd.Proxy{Host: s.status.Proxy.IP, Port: s.status.Proxy.Port, Scheme: s.status.Proxy.Scheme},
 			Domain: s.status.Domain,

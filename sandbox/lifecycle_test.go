@@ -264,7 +264,7 @@ func TestKilled(t *testing.T) {
 		home := "home-" + strconv.Itoa(step)
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestKilled$")
 		cmd.Env = append(os.Environ(), killVar+"="+strconv.Itoa(step), "HERMESBOX_TEST_KILL_HOME="+home,
-			"HERMESBOX_TEST_KILL_TEMPLATE="+s.client.Latest.ID, "HERMESBOX_TEST_KILL_SHARED="+s.opts.SharedRoot)
+			"HERMESBOX_TEST_KILL_TEMPLATE="+s.client.Latest.ID, "HERMESBOX_TEST_KILL_SHARED="+s.opts.SharedRoot, "HERMESBOX_TEST_KILL_IMAGE="+s.image)
 		for _, v := range s.status.Variables() {
 			cmd.Env = append(cmd.Env, v[0]+"="+v[1])
 		}
@@ -315,7 +315,7 @@ func killedCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{T: t}
+	s := &stage{T: t, image: os.Getenv("HERMESBOX_TEST_KILL_IMAGE")}
 	s.opts.SharedRoot = os.Getenv("HERMESBOX_TEST_KILL_SHARED")
 	s.status.Proxy.IP, s.status.Proxy.Scheme, s.status.Domain = os.Getenv("CUBE_PROXY_NODE_IP"), os.Getenv("CUBE_PROXY_SCHEME"), os.Getenv("CUBE_SANDBOX_DOMAIN")
 	if s.status.Proxy.Port, err = strconv.Atoi(os.Getenv("CUBE_PROXY_PORT_HTTP")); err != nil {

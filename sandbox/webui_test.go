@@ -94,8 +94,7 @@ func TestTemplatesRefused(t *testing.T) {
 	} {
 		id := strings.ReplaceAll(test.name, " ", "-")
 		ref := "hermesbox-test/sandbox-" + id + ":1"
-		engine.RemoveImage(t, ref)
-		buildImage(t, engine, ref, map[string]string{"Dockerfile": "FROM " + studioImage + "\n" + test.dockerfile})
+		buildImage(t, engine, ref, map[string]string{"Dockerfile": "FROM " + s.image + "\n" + test.dockerfile})
 		spec := s.spec(id, "work")
 		spec.Template = s.template(ref)
 		made, err := s.client.Create(t.Context(), spec)
