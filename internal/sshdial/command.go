@@ -35,10 +35,13 @@ func (c *Conn) Run(ctx context.Context, cmd Command) (code int, err error) {
 		return 0, context.Cause(ctx)
 	}
 	r := newRun(c, cmd)
-	c.work.Go(func() {
+	err = c.spawn(func() {
 		defer close(r.done)
 		r.code, r.err = r.run(ctx, cmd)
 	})
+	if err != nil {
+		return 0, fmt.Errorf("opening a session: %w", err)
+	}
 	select {
 	case <-r.done:
 	case <-r.broken:

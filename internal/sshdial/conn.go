@@ -18,45 +18,50 @@ type Conn struct {
 	// work are the goroutines that end with the connection.
 	work sync.WaitGroup
 	stop chan struct{}
-	once sync.Once
 
-	mu     sync.Mutex
-	open   int
-	closed chan struct{} // replaced and closed whenever a session ends
+	mu    sync.Mutex
+	over  bool // Close was called
+	open  int
+	ended chan struct{} // replaced and closed whenever a session ends
 }
 
-func (c *Conn) last() *ssh.Client {
-	if len(c.clients) == 0 {
-		return nil
-	}
-	return c.clients[len(c.clients)-1]
-}
+func (c *Conn) last() *ssh.Client { return c.clients[len(c.clients)-1] }
 
 func (c *Conn) start(s *settings) {
 	c.stop = make(chan struct{})
-	c.closed = make(chan struct{})
+	c.ended = make(chan struct{})
 	if s.aliveInterval > 0 && s.aliveCount > 0 {
 		c.work.Go(func() { c.keepAlive(s.aliveInterval, s.aliveCount) })
 	}
 }
 
+// spawn runs what Close waits for, unless the connection is closed.
+func (c *Conn) spawn(do func()) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return ErrClosed
+	}
+	c.work.Go(do)
+	return nil
+}
+
 // Close ends the connection and what runs on it; commands that were started
 // may go on. Closing twice does nothing.
 func (c *Conn) Close() error {
-	var first error
-	c.once.Do(func() {
-		if c.stop != nil {
-			close(c.stop)
-		}
-		for i := len(c.clients) - 1; i >= 0; i-- {
-			// A connection that is gone already is closed as well.
-			if err := c.clients[i].Close(); err != nil && first == nil && gone(err, nil) != nil {
-				first = fmt.Errorf("closing the connection: %w", err)
-			}
-		}
-		c.work.Wait()
-	})
-	return first
+	c.mu.Lock()
+	over := c.over
+	c.over = true
+	c.mu.Unlock()
+	if over {
+		return nil
+	}
+	if c.stop != nil {
+		close(c.stop)
+	}
+	err := c.hangUp()
+	c.work.Wait()
+	return err
 }
 
 // keepAlive asks the server now and then whether it is there, and hangs up
@@ -70,7 +75,7 @@ func (c *Conn) keepAlive(interval time.Duration, count int) {
 			return
 		case <-ticker.C:
 		}
-		lost := time.AfterFunc(interval*time.Duration(count), func() { c.hangUp() })
+		lost := time.AfterFunc(interval*time.Duration(count), func() { _ = c.hangUp() }) // who waits is told that it is lost
 		// Any answer will do: OpenSSH refuses the request, which is one.
 		_, _, err := c.last().SendRequest("keepalive@openssh.com", true, nil)
 		lost.Stop()
@@ -80,11 +85,16 @@ func (c *Conn) keepAlive(interval time.Duration, count int) {
 	}
 }
 
-// hangUp closes the wires without waiting for anyone.
-func (c *Conn) hangUp() {
+// hangUp closes the wires, the one to the first jump host first: those within
+// it then wait for nobody. A connection that is gone is closed already.
+func (c *Conn) hangUp() error {
+	var first error
 	for _, client := range c.clients {
-		_ = client.Close() // what waits for the connection says that it is lost
+		if err := client.Close(); err != nil && first == nil && gone(err, nil) != nil {
+			first = fmt.Errorf("closing the connection: %w", err)
+		}
 	}
+	return first
 }
 
 // session opens a session, or waits for one of this connection to end where
@@ -93,7 +103,7 @@ func (c *Conn) hangUp() {
 func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
 	for tries := 0; ; tries++ {
 		c.mu.Lock()
-		open, closed := c.open, c.closed
+		open, ended := c.open, c.ended
 		c.mu.Unlock()
 		session, err := c.last().NewSession()
 		if err == nil {
@@ -106,7 +116,7 @@ func (c *Conn) session(ctx context.Context) (*ssh.Session, error) {
 		if !errors.As(err, &refused) || open == 0 && tries >= maxTries {
 			return nil, err
 		}
-		if err := waitTurn(ctx, open, closed); err != nil {
+		if err := waitTurn(ctx, open, ended); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +129,7 @@ const (
 	turnPause = 50 * time.Millisecond
 )
 
-func waitTurn(ctx context.Context, open int, closed <-chan struct{}) error {
+func waitTurn(ctx context.Context, open int, ended <-chan struct{}) error {
 	var pause <-chan time.Time
 	if open == 0 {
 		pause = time.After(turnPause)
@@ -127,17 +137,17 @@ func waitTurn(ctx context.Context, open int, closed <-chan struct{}) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-closed:
+	case <-ended:
 	case <-pause:
 	}
 	return nil
 }
 
-// ended lets a command that waits have its turn.
-func (c *Conn) ended() {
+// leave lets a command that waits have its turn.
+func (c *Conn) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open--
-	close(c.closed)
-	c.closed = make(chan struct{})
+	close(c.ended)
+	c.ended = make(chan struct{})
 }

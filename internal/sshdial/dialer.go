@@ -56,7 +56,7 @@ func (d *Dialer) Dial(ctx context.Context, target string) (*Conn, error) {
 	}
 	conn := &Conn{}
 	for i, h := range route {
-		client, err := d.connect(ctx, h.set, conn.last())
+		client, err := d.connect(ctx, h.set, conn.clients)
 		if err != nil {
 			_ = conn.Close() // the error before it tells more
 			if i < len(route)-1 {
@@ -70,14 +70,17 @@ func (d *Dialer) Dial(ctx context.Context, target string) (*Conn, error) {
 	return conn, nil
 }
 
-// connect makes one connection of a chain; via is nil for the first.
-func (d *Dialer) connect(ctx context.Context, s *settings, via *ssh.Client) (*ssh.Client, error) {
+// connect makes one connection of a chain, through those before it.
+func (d *Dialer) connect(ctx context.Context, s *settings, before []*ssh.Client) (*ssh.Client, error) {
 	keys, err := loadHostKeys(s)
 	if err != nil {
 		return nil, err
 	}
 	guard := newGuard(ctx, s.timeout)
-	wire, err := s.dial(guard.ctx, via)
+	for _, client := range before {
+		guard.watch(client) // one that is stuck would hold up what goes through it
+	}
+	wire, err := s.dial(guard.ctx, before)
 	if err != nil {
 		if cause := guard.done(); cause != nil {
 			return nil, s.failed(ctx, cause)
@@ -96,11 +99,11 @@ func (d *Dialer) connect(ctx context.Context, s *settings, via *ssh.Client) (*ss
 	return nil, s.explain(ctx, cause, err, auth)
 }
 
-// dial opens the wire, by itself or from the jump host.
-func (s *settings) dial(ctx context.Context, via *ssh.Client) (net.Conn, error) {
+// dial opens the wire, by itself or from the last jump host.
+func (s *settings) dial(ctx context.Context, before []*ssh.Client) (net.Conn, error) {
 	addr := net.JoinHostPort(s.host, strconv.Itoa(s.port))
-	if via != nil {
-		return via.DialContext(ctx, "tcp", addr)
+	if len(before) > 0 {
+		return before[len(before)-1].DialContext(ctx, "tcp", addr)
 	}
 	dialer := net.Dialer{KeepAlive: defaultKeepAlive}
 	if s.bind.IsValid() {

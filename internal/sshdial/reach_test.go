@@ -209,6 +209,39 @@ func TestJump(t *testing.T) {
 	}
 }
 
+// A chain that is stuck or slow anywhere ends with the time.
+func TestJumpStuck(t *testing.T) {
+	t.Parallel()
+	for name, stuck := range map[string]bool{"the node": false, "the jump host": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			jump, node := sshtest.Start(t, sshtest.Options{}), sshtest.Start(t, sshtest.Options{Delay: time.Minute})
+			put(t, jump.AuthorizedKeys(), read(t, node.AuthorizedKeys()), 0o644)
+			node.SetKnownHosts(t, read(t, node.KnownHosts())+read(t, jump.KnownHosts()))
+			node.SetConfig(t, fmt.Sprintf("Host gate\nHostName 127.0.0.1\nPort %d\nConnectTimeout 20\nHost node\nHostName 127.0.0.1\nPort %d\nProxyJump gate\nConnectTimeout 2\n", jump.Port, node.Port))
+			done := make(chan struct{})
+			defer func() { <-done }()
+			go func() {
+				defer close(done)
+				for range 1000 {
+					if node.Connections() > 0 && stuck {
+						jump.Freeze()
+						return
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			}()
+			d := sshdial.Dialer{Getenv: node.Getenv}
+			start := time.Now()
+			_, err := d.Dial(t.Context(), "node")
+			var reach *sshdial.UnreachableError
+			if !errors.As(err, &reach) || reach.Cause != sshdial.TimedOut || time.Since(start) > 15*time.Second {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
+		})
+	}
+}
+
 func TestJumpLoop(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Options{})

@@ -44,7 +44,7 @@ func (r *run) run(ctx context.Context, cmd Command) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("opening a session: %w", gone(err, ErrClosed))
 	}
-	defer r.conn.ended()
+	defer r.conn.leave()
 	defer func() { _ = session.Close() }() // it may be closed already
 	if !r.hold(session) {
 		return 0, errAbandoned

@@ -298,6 +298,27 @@ func TestRunQuiet(t *testing.T) {
 	}
 }
 
+// Closing ends what runs, whoever waits for it.
+func TestClosedMeanwhile(t *testing.T) {
+	t.Parallel()
+	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
+	started, out := pipeLine()
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			_, err := conn.Run(t.Context(), sshdial.Command{Line: "echo started; sleep 5", Stdout: out})
+			if !errors.Is(err, sshdial.ErrLost) && !errors.Is(err, sshdial.ErrClosed) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	<-started
+	if err := conn.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	all.Wait()
+}
+
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	conn := dial(t, sshtest.Start(t, sshtest.Options{}), &sshdial.Dialer{})
