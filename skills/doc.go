@@ -1,9 +1,12 @@
-// Package skills brings public skills into homes: what every node has in its
-// shared, read-only directory is linked into a home where its name is free.
+// Package skills brings public skills from a directory into homes: they are
+// linted, deployed to the shared directory of each node, and linked in a
+// sandbox where their name is free.
 //
-// It knows no Cube and no node; a sandbox is reached through its command
-// service.
+// It knows no Cube and opens no connection: a node is a node.Node, a sandbox is
+// reached through its command service. Commands and hints are the caller's.
 //
-// Invariants: whatever exists in a home is private and wins; nothing but links
-// into the shared directory is ever made or removed.
+// Invariants: on a node nothing is replaced or removed but what an earlier
+// deploy put there, and each skill is swapped in whole; in a home whatever
+// exists is private and wins, and nothing but links into the shared directory is
+// ever made or removed.
 package skills

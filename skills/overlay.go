@@ -1,71 +1,160 @@
 package skills
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
+	_ "embed" // for the script
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
 
-// Where a sandbox has its skills.
+// Where a sandbox has its skills, and the settings of Hermes.
 const (
 	Private = "/root/.hermes/skills"
 	Public  = "/opt/hermes-common-skills"
+	config  = "/root/.hermes/config.yaml"
+	mounts  = "/proc/mounts"
 )
 
 //go:embed overlay.sh
 var overlayScript string
 
-// Overlaid is what an overlay did with the public skills, by name.
+// What keeps an overlay from being made.
+var (
+	// ErrNoMount means that the sandbox was made without the public skills; it
+	// must be rebuilt.
+	ErrNoMount = errors.New("the sandbox has no public skills mounted at " + Public)
+	// ErrHome means that the home's directory of skills cannot be used.
+	ErrHome = errors.New("the home's directory of skills cannot be used")
+)
+
+// Overlaid is what an overlay did with the public skills, by name; or how it stands.
 type Overlaid struct {
 	// Linked are new links, Kept those of before.
 	Linked []string `json:"linked"`
 	Kept   []string `json:"kept"`
 	// Private are those whose name something else in the home has.
 	Private []string `json:"private"`
+	// Elsewhere are those whose name a private skill in a category has, or one
+	// that calls itself so. Twice are the same, but linked before.
+	Elsewhere []string `json:"elsewhere"`
+	Twice     []string `json:"twice"`
+	// Missing are free and not linked, Dangling are links to skills that are
+	// gone, Removed are those of them that were removed.
+	Missing  []string `json:"missing"`
+	Dangling []string `json:"dangling"`
+	Removed  []string `json:"removed"`
+	// Failed are links that could not be made or removed, Said is why.
+	Failed []string `json:"failed"`
+	Said   string   `json:"said"`
+	// Unnamed tells that Hermes's settings do not name the public skills, so that
+	// it warns of each and could write through a link.
+	Unnamed bool `json:"unnamed"`
 }
 
+// Gone are links of public skills that are no more, whether removed or not.
+func (o Overlaid) Gone() []string {
+	return append(o.Removed[:len(o.Removed):len(o.Removed)], o.Dangling...)
+}
+
+// String says what was done, without what did not happen.
 func (o Overlaid) String() string {
-	return fmt.Sprintf("%d linked, %d linked before, %d kept private", len(o.Linked), len(o.Kept), len(o.Private))
+	text := fmt.Sprintf("%d linked, %d linked before, %d kept private", len(o.Linked), len(o.Kept), len(o.Private)+len(o.Elsewhere))
+	for _, more := range []struct {
+		names []string
+		words string
+	}{{o.Removed, "removed"}, {o.Missing, "missing"}, {o.Dangling, "dangling"}, {o.Twice, "there twice"}, {o.Failed, "failed"}} {
+		if len(more.names) > 0 {
+			text += fmt.Sprintf(", %d %s", len(more.names), more.words)
+		}
+	}
+	return text
 }
 
-// Overlay links the public skills of a sandbox into its home.
+// Overlay links the public skills of a sandbox into its home, and removes links
+// to those that are gone, in one command. Its errors are ErrNoMount, ErrHome and
+// those of the command service; links that could not be made are no error but Failed.
 func Overlay(ctx context.Context, service *envd.Client) (Overlaid, error) {
-	return overlay(ctx, service, Private, Public)
+	o, err := overlay(ctx, service, "apply")
+	if err != nil {
+		return o, fmt.Errorf("linking skills: %w", err)
+	}
+	return o, nil
 }
 
-func overlay(ctx context.Context, service *envd.Client, private, public string) (Overlaid, error) {
-	var out, said bytes.Buffer
-	exit, err := service.Run(ctx, envd.Command{
-		Path: "/bin/sh", Args: []string{"-c", overlayScript, "hermesbox", private, public}, Dir: "/",
-	}, nil, envd.Output{Stdout: &out, Stderr: &said})
+// Status tells how the overlay of a sandbox stands, and changes nothing.
+func Status(ctx context.Context, service *envd.Client) (Overlaid, error) {
+	o, err := overlay(ctx, service, "look")
 	if err != nil {
-		return Overlaid{}, fmt.Errorf("linking skills: %w", err)
+		return o, fmt.Errorf("looking at the skills: %w", err)
+	}
+	return o, nil
+}
+
+// overlayLimit bounds what a sandbox may tell.
+const overlayLimit = 8 << 20
+
+func overlay(ctx context.Context, service *envd.Client, mode string) (Overlaid, error) {
+	out, said := &limited{left: overlayLimit}, &limited{left: overlayLimit}
+	exit, err := service.Run(ctx, envd.Command{
+		Path: "/bin/sh", Args: []string{"-c", overlayScript, "hermesbox", mode, Private, Public, mounts, config},
+		Dir: "/", Env: map[string]string{"LC_ALL": "C"}, KillOnCancel: true,
+	}, nil, envd.Output{Stdout: out, Stderr: said})
+	if err != nil {
+		return Overlaid{}, err
 	}
 	if !exit.OK() {
-		return Overlaid{}, fmt.Errorf("linking skills: %s: %s", exit, strings.TrimSpace(said.String()))
+		return Overlaid{}, fmt.Errorf("%s: %s", exit, lastLine(said.String()))
 	}
 	return ParseOverlaid(out.String())
 }
 
-// ParseOverlaid reads what overlay.sh prints.
+// ParseOverlaid reads what overlay.sh prints. It comes out of a sandbox: names
+// may be anything.
 func ParseOverlaid(text string) (Overlaid, error) {
-	o := Overlaid{Linked: []string{}, Kept: []string{}, Private: []string{}}
-	for line := range strings.Lines(text) {
-		what, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		switch what {
-		case "linked":
-			o.Linked = append(o.Linked, name)
-		case "kept":
-			o.Kept = append(o.Kept, name)
-		case "private":
-			o.Private = append(o.Private, name)
+	o := Overlaid{}
+	lists := map[string]*[]string{
+		"linked": &o.Linked, "kept": &o.Kept, "private": &o.Private, "elsewhere": &o.Elsewhere, "twice": &o.Twice,
+		"missing": &o.Missing, "dangling": &o.Dangling, "removed": &o.Removed, "failed": &o.Failed,
+	}
+	for _, list := range lists {
+		*list = []string{}
+	}
+	parts := strings.Split(text, "\x00")
+	if n := len(parts); n < 3 || n%2 == 0 || parts[n-1] != "" || parts[n-3] != "end" {
+		return o, fmt.Errorf("%w: %.40q", errInside, text)
+	}
+	for i := 0; i+3 < len(parts); i += 2 {
+		key, value := parts[i], parts[i+1]
+		switch list := lists[key]; {
+		case list != nil:
+			*list = append(*list, value)
+		case key == "unnamed":
+			o.Unnamed = true
+		case key == "said":
+			o.Said = lastLine(value)
+		case key == "problem":
+			return o, insideProblem(value)
 		default:
-			return o, fmt.Errorf("linking skills: the answer %.40q cannot be read", line)
+			return o, fmt.Errorf("%w: %.40q", errInside, key)
 		}
 	}
 	return o, nil
+}
+
+// errInside is output that overlay.sh does not write.
+var errInside = errors.New("the sandbox's answer is not understood")
+
+func insideProblem(what string) error {
+	switch what {
+	case "mount":
+		return ErrNoMount
+	case "link":
+		return fmt.Errorf("%w: %s is a link, which is not followed", ErrHome, Private)
+	case "file":
+		return fmt.Errorf("%w: %s is no directory", ErrHome, Private)
+	}
+	return fmt.Errorf("%w: %s", ErrHome, lastLine(what))
 }

@@ -1,18 +1,85 @@
-# Links each public skill whose name is free in the home. $1 is the home's directory of skills, $2 the shared one.
-# Prints "linked NAME", "kept NAME" or "private NAME" a skill.
-set -eu
-mkdir -p "$1"
-for skill in "$2"/*/; do
-	skill=${skill%/}
-	name=${skill##*/}
+# overlay.sh apply|look PRIVATE PUBLIC MOUNTS CONFIG: links each public skill whose name is free in the home, and removes
+# links of that kind whose skill is gone; look only tells. PRIVATE is the home's directory of skills, PUBLIC the shared one,
+# MOUNTS the list of mounts, CONFIG Hermes's settings.
+# An answer is a key and a value, each ended by a NUL byte; the last is end. No name of the home is taken for more than a
+# name: what a sandbox holds is its user's.
+set -u
+mode=$1 private=$2 public=$3 mounts=$4 config=$5
+
+say() { printf '%s\0%s\0' "$1" "$2"; }
+
+stop() {
+	say problem "$1"
+	say end ''
+	exit 0
+}
+
+if [ -r "$mounts" ]; then
+	mounted=''
+	while read -r from at rest; do
+		if [ "$at" = "$public" ]; then mounted=yes; fi
+	done <"$mounts"
+	[ -n "$mounted" ] || stop mount
+fi
+if [ -L "$private" ]; then
+	stop link
+elif [ ! -e "$private" ]; then
+	if [ "$mode" = apply ]; then said=$(mkdir -p "$private" 2>&1) || stop "$said"; fi
+elif [ ! -d "$private" ]; then
+	stop file
+fi
+if [ -f "$config" ] && ! grep -q "^[^#]*$public" "$config"; then say unnamed ''; fi
+
+# What private skills are called, by their directory and by themselves; those in categories too.
+taken=" $(find "$private" -name SKILL.md -type f -size -2000 -exec awk '
+	FNR == 1 { dir = FILENAME; sub(/\/SKILL\.md$/, "", dir); sub(/.*\//, "", dir); print dir; front = /^---[ \t\r]*$/; next }
+	front && /^---[ \t\r]*$/ { front = 0 }
+	front && /^name:/ { sub(/^name:[ \t]*/, ""); gsub(/["\047\r]|[ \t]+(#.*)?$/, ""); print }
+	' {} + 2>/dev/null | grep '^[a-z0-9][a-z0-9._-]*$' | tr '\n' ' ') "
+
+set --
+for skill in "$public"/*/; do
+	skill=${skill%/} name=${skill%/}
+	name=${name##*/}
 	[ -f "$skill/SKILL.md" ] || continue
-	case $name in *[!A-Za-z0-9._-]* | .*) continue ;; esac
-	if [ "$(readlink "$1/$name" 2>/dev/null)" = "$skill" ]; then
-		echo "kept $name"
-	elif [ -e "$1/$name" ] || [ -L "$1/$name" ]; then
-		echo "private $name"
+	case $name in [!a-z0-9]* | *[!a-z0-9._-]*) continue ;; esac
+	link=$private/$name
+	if [ -L "$link" ] && [ "$link" -ef "$skill" ]; then
+		say kept "$name"
+		case $taken in *" $name "*) say twice "$name" ;; esac
+	elif [ -e "$link" ] || [ -L "$link" ]; then
+		say private "$name"
 	else
-		ln -s "$skill" "$1/$name"
-		echo "linked $name"
+		case $taken in
+		*" $name "*) say elsewhere "$name" ;;
+		*) set -- "$@" "$skill" ;;
+		esac
 	fi
 done
+
+if [ "$mode" = look ]; then
+	for skill; do say missing "${skill##*/}"; done
+elif [ $# -gt 0 ]; then
+	# ln into the directory never goes into what has the name there.
+	said=$(ln -s "$@" "$private/" 2>&1) || :
+	for skill; do
+		if [ -L "$private/${skill##*/}" ]; then say linked "${skill##*/}"; else say failed "${skill##*/}"; fi
+	done
+	if [ -n "$said" ]; then say said "$said"; fi
+fi
+
+waited=''
+for link in "$private"/* "$private"/.[!.]*; do
+	[ -L "$link" ] && [ ! -e "$link" ] || continue
+	case $(readlink "$link") in "$public"/*) ;; *) continue ;; esac
+	if [ "$mode" = look ]; then
+		say dangling "${link##*/}"
+		continue
+	fi
+	# A deploy swaps skills: they can be away for a moment.
+	if [ -z "$waited" ]; then sleep 1; fi
+	waited=yes
+	[ ! -e "$link" ] || continue
+	if said=$(rm -f "$link" 2>&1); then say removed "${link##*/}"; else say failed "${link##*/}"; fi
+done
+say end ''

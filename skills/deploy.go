@@ -1,0 +1,165 @@
+package skills
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/hermesbox/hermesbox/internal/node"
+)
+
+// Release is what is deployed, as the ledger names it.
+type Release struct {
+	Set       *Set
+	Revision  Revision
+	Hermesbox string // its version
+}
+
+// Deployed is what a deploy did on one node, or would do.
+type Deployed struct {
+	Node    string   `json:"node"`
+	Actions []Action `json:"actions"`
+	// Same is how many skills were there already.
+	Same int `json:"same"`
+	// Sent is how many bytes of skills went to the node, compressed where it can.
+	Sent int64 `json:"sent"`
+	// Finished tells that a deploy that was cut short was done to its end first;
+	// Unfinished that the next deploy has to.
+	Finished   bool `json:"finished"`
+	Unfinished bool `json:"unfinished"`
+	// Kept is where skills lie that were changed on the node; empty where none is.
+	Kept string `json:"kept"`
+}
+
+// Conflicts are the skills whose name something else has on the node.
+func (d Deployed) Conflicts() []string {
+	var names []string
+	for _, a := range d.Actions {
+		if a.Action == Conflict {
+			names = append(names, a.Skill)
+		}
+	}
+	return names
+}
+
+// tries is how often a deploy begins anew because of others.
+const tries = 5
+
+// Plan is what Deploy would do.
+func Plan(ctx context.Context, n node.Node, p Place, r Release) (Deployed, error) {
+	f, err := look(ctx, n, p, "read")
+	if err != nil {
+		return Deployed{Node: n.Name()}, fmt.Errorf("looking at the skills on node %s: %w", n.Name(), err)
+	}
+	return planned(n, p, r, f), nil
+}
+
+func planned(n node.Node, p Place, r Release, f Found) Deployed {
+	d := Deployed{Node: n.Name(), Actions: plan(r.Set, f), Finished: f.Finished, Unfinished: f.Unfinished}
+	d.Same = len(r.Set.Skills)
+	for _, a := range d.Actions {
+		switch a.Action {
+		case Repair:
+			d.Kept = p.Kept()
+			d.Same--
+		case Add, Update, Conflict:
+			d.Same--
+		case Drop:
+			d.Kept = p.Kept()
+		}
+	}
+	return d
+}
+
+// Deploy brings a node's public skills to those of a set in which nothing is
+// wrong. It waits for other deploys, finishes one that was cut short, and sends
+// only what changed. Where something goes wrong a skill is old or new, never
+// mixed, and the next deploy knows what is there.
+//
+// Its errors are those of this package's Err variables and of the node.
+func Deploy(ctx context.Context, n node.Node, p Place, r Release) (Deployed, error) {
+	finished := false
+	for range tries {
+		d, err := deploy(ctx, n, p, r)
+		finished = finished || d.Finished
+		d.Finished = finished
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		if err != nil {
+			err = fmt.Errorf("deploying skills to node %s: %w", n.Name(), err)
+		}
+		return d, err
+	}
+	return Deployed{Node: n.Name()}, fmt.Errorf("deploying skills to node %s: %w", n.Name(), ErrBusy)
+}
+
+func deploy(ctx context.Context, n node.Node, p Place, r Release) (Deployed, error) {
+	f, err := look(ctx, n, p, "deploy")
+	if err != nil {
+		return Deployed{Node: n.Name()}, err
+	}
+	d := planned(n, p, r, f)
+	work := slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Action != Conflict })
+	if !work && (f.Ledger.Revision == r.Revision || f.Ledger.Run == "") {
+		return d, nil
+	}
+	return apply(ctx, n, p, r, f, d)
+}
+
+// apply sends what is to be done.
+func apply(ctx context.Context, n node.Node, p Place, r Release, f Found, d Deployed) (Deployed, error) {
+	next := Ledger{Version: ledgerVersion, Hermesbox: r.Hermesbox, Time: time.Now().UTC().Truncate(time.Second), Revision: r.Revision, Run: rand.Text()}
+	header, err := next.header()
+	if err != nil {
+		return d, err
+	}
+	mode := "plain"
+	if f.gzip {
+		mode = "gzip"
+	}
+	in, out := io.Pipe()
+	sent := make(chan error, 1)
+	counted := &counter{to: out}
+	go func() {
+		err := (&pack{r.Set, d.Actions, header}).write(counted, f.gzip)
+		out.CloseWithError(err) //nolint:errcheck // it always returns nil
+		sent <- err
+	}()
+	answers, err := ask(ctx, n, p, in, "apply", f.Ledger.Run, mode)
+	in.Close() //nolint:errcheck // it always returns nil; ends the writer where the script did not read to the end
+	if wrong := <-sent; wrong != nil && !errors.Is(wrong, io.ErrClosedPipe) {
+		return d, wrong
+	}
+	if err != nil {
+		return d, err
+	}
+	d.Sent = counted.n
+	d.lose(set(answers["lost"]))
+	return d, nil
+}
+
+// lose makes conflicts of skills whose name something else took meanwhile.
+func (d *Deployed) lose(names map[string]bool) {
+	for i, a := range d.Actions {
+		if names[a.Skill] {
+			d.Actions[i] = Action{Skill: a.Skill, Action: Conflict}
+		}
+	}
+}
+
+// counter counts what passes.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}

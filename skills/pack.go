@@ -1,0 +1,139 @@
+package skills
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// pack is what a deploy sends: a tar of names (what to do with which skill),
+// header and lines (of the new ledger), sums (the listing of what is sent), the
+// skills below new, and at its very end whole.
+type pack struct {
+	set     *Set
+	actions []Action
+	header  string
+}
+
+// ErrChanged means that a file was changed while it was being sent.
+var ErrChanged = errors.New("it was changed while it was read")
+
+// write writes it, compressed where gz is set.
+func (p *pack) write(w io.Writer, gz bool) error {
+	if !gz {
+		return p.writeTar(w)
+	}
+	z := gzip.NewWriter(w)
+	if err := p.writeTar(z); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+func (p *pack) writeTar(w io.Writer) error {
+	t := tar.NewWriter(w)
+	var names, lines, sums []string
+	for _, a := range p.actions {
+		if a.Action == Conflict {
+			continue
+		}
+		names = append(names, a.Action+" "+a.Skill)
+		if a.skill != nil {
+			lines = append(lines, ledgerLine(a.skill))
+			sums = append(sums, a.skill.listing()...)
+		}
+	}
+	slices.Sort(sums)
+	err := errors.Join(
+		putText(t, "names", text(names)), putText(t, "header", p.header+"\n"), putText(t, "lines", text(lines)),
+		putText(t, "sums", text(sums)), putDir(t, "new"))
+	for _, a := range p.actions {
+		if err == nil && a.skill != nil {
+			err = p.putSkill(t, a.skill)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(putText(t, "whole", ""), t.Close())
+}
+
+func (p *pack) putSkill(t *tar.Writer, s *Skill) error {
+	made := map[string]bool{".": true}
+	if err := putDir(t, path.Join("new", s.Name)); err != nil {
+		return err
+	}
+	for _, f := range s.Files {
+		if err := putParents(t, path.Join("new", s.Name), path.Dir(f.Path), made); err != nil {
+			return err
+		}
+		if err := p.putFile(t, s, f); err != nil {
+			return fmt.Errorf("sending %s: %w", s.where(f.Path), err)
+		}
+	}
+	return nil
+}
+
+// putParents puts the directories that are not there yet, from the top.
+func putParents(t *tar.Writer, base, dir string, made map[string]bool) error {
+	if made[dir] {
+		return nil
+	}
+	made[dir] = true
+	if err := putParents(t, base, path.Dir(dir), made); err != nil {
+		return err
+	}
+	return putDir(t, path.Join(base, dir))
+}
+
+// putFile sends a file if it is still the one that was hashed.
+func (p *pack) putFile(t *tar.Writer, s *Skill, f File) error {
+	name := path.Join("new", s.Name, f.Path)
+	if f.Link != "" {
+		return put(t, &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: f.Link, Mode: 0o777})
+	}
+	in, err := os.Open(filepath.Join(p.set.Dir, s.Name, filepath.FromSlash(f.Path)))
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // nothing was written
+	mode := int64(0o644)
+	if f.Exec {
+		mode = 0o755
+	}
+	if err := put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: f.Size, Mode: mode}); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(in, f.Size))
+	if err == nil && (n != f.Size || hex.EncodeToString(sum.Sum(nil)) != f.Sum) {
+		err = ErrChanged
+	}
+	return err
+}
+
+func putDir(t *tar.Writer, name string) error {
+	return put(t, &tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+}
+
+func putText(t *tar.Writer, name, text string) error {
+	if err := put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o600}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(t, text)
+	return err
+}
+
+// put writes a header in the form that every tar reads, GNU's for long names.
+func put(t *tar.Writer, h *tar.Header) error {
+	h.Format = tar.FormatGNU
+	return t.WriteHeader(h)
+}

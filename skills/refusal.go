@@ -1,0 +1,58 @@
+package skills
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What callers branch on.
+var (
+	// ErrLink is a link where a directory is to be; nothing was followed.
+	ErrLink = errors.New("is a link")
+	// ErrKind is something else where a directory or the ledger is to be.
+	ErrKind = errors.New("is in the way")
+	// ErrNoRoot means that the node has no shared root.
+	ErrNoRoot = errors.New("is not there")
+	// ErrTool means that a node lacks a tool.
+	ErrTool = errors.New("a tool is missing on the node")
+	// ErrLocked means that another deploy did not end in time.
+	ErrLocked = errors.New("another deploy goes on")
+	// ErrMount means that the skills are a file system of their own.
+	ErrMount = errors.New("is a mount of its own: nothing can be swapped into it at once")
+	// ErrStage means that the skills could not be laid down; nothing was changed.
+	ErrStage = errors.New("nothing was changed: the skills could not be staged")
+	// ErrCut means that the connection was lost before all was there; nothing was changed.
+	ErrCut = errors.New("nothing was changed: the skills did not arrive in whole")
+	// ErrLedger means that the ledger cannot be read.
+	ErrLedger = errors.New("the ledger is broken")
+	// ErrNewer means that a newer hermesbox deployed here.
+	ErrNewer = errors.New("the ledger is of a newer hermesbox")
+	// ErrBusy means that other deploys came in between again and again.
+	ErrBusy = errors.New("other deploys came in between")
+
+	errMoved = errors.New("another deploy came in between")
+	errStuck = errors.New("an earlier deploy cannot be finished")
+	errLock  = errors.New("the lock cannot be used")
+)
+
+// refusal is why a script did nothing, nil where it did.
+func refusal(answers map[string]string) error {
+	why, refused := answers["refused"]
+	if !refused {
+		return nil
+	}
+	about := answers["problem"]
+	for key, err := range map[string]error{"link": ErrLink, "file": ErrKind, "absent": ErrNoRoot, "mount": ErrMount} {
+		if key == why {
+			return fmt.Errorf("%s %w", about, err)
+		}
+	}
+	for key, err := range map[string]error{
+		"tool": ErrTool, "locked": ErrLocked, "lock": errLock, "stage": ErrStage, "cut": ErrCut, "moved": errMoved, "stuck": errStuck,
+	} {
+		if key == why {
+			return fmt.Errorf("%w: %s", err, about)
+		}
+	}
+	return errAnswer
+}
