@@ -66,12 +66,14 @@ func (c *client) stream(b *backend, resp *http.Response, w *watch) error {
 			return err
 		}
 	}
-	w.start(b)
 	buffer := c.front.proxy.buffers.Get()
 	defer c.front.proxy.buffers.Put(buffer)
 	defer func() { c.out = bytes.Buffer{} }() // it may have become large
 	chunks := httputil.NewChunkedWriter(&c.out)
 	for {
+		if b.in.Buffered() == 0 {
+			_ = b.wait(w) // where it fails, so does reading
+		}
 		if err := b.SetReadDeadline(time.Now().Add(answerTimeout)); err != nil {
 			return err
 		}

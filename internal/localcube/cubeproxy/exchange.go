@@ -97,7 +97,7 @@ func (b *backend) ask(r *http.Request, to target, w *watch) (*http.Response, err
 	}
 }
 
-// wait waits for the answer to begin, and meanwhile for the client to hang up.
+// wait waits for the answer to begin, or to go on, and meanwhile for the client to hang up.
 //
 // A deadline that only ever moves away costs next to nothing; one that comes
 // nearer wakes the runtime's poller. So the short one stays where the whole
