@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -51,10 +52,17 @@ func (c *Conn) Run(ctx context.Context, cmd Command) (code int, err error) {
 	return r.result()
 }
 
-// gone says that the connection is lost where that is why.
+// gone says that the connection is lost where that is why. Who finds out first
+// sees what the network says, such as a reset; all others see an end.
 func gone(err, lost error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+	var wire *net.OpError
+	if errors.As(err, &wire) {
 		return lost
+	}
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+		if errors.Is(err, end) {
+			return lost
+		}
 	}
 	return err
 }

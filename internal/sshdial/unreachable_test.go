@@ -55,6 +55,20 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+func TestGone(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, &net.OpError{Op: "write", Err: syscall.ECONNRESET}, &net.OpError{Op: "write", Err: syscall.EPIPE},
+	} {
+		if got := gone(err, ErrClosed); !errors.Is(got, ErrClosed) {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+	if odd := errors.New("odd"); !errors.Is(gone(odd, ErrClosed), odd) {
+		t.Error("any error is a connection that is lost")
+	}
+}
+
 func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	odd := errors.New("odd")
