@@ -38,6 +38,7 @@ func newRoot(app *app) *cobra.Command {
 		newTemplate(app),
 		newNode(app),
 		newHome(app),
+		newSkills(app),
 		newSandbox(app),
 		newLocal(app),
 		newDoctor(app),

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -110,8 +111,13 @@ func (a *app) sayStep(s sandbox.Step) {
 	}
 }
 
-// overlay links the public skills, and says what it did.
+// overlay links the public skills, and says what it did. A home whose skills
+// cannot be linked to is its user's choice, and keeps no sandbox from working.
 func (s *sandboxes) overlay(ctx context.Context, service *envd.Client) (string, error) {
 	done, err := skills.Overlay(ctx, service)
+	if errors.Is(err, skills.ErrHome) {
+		s.app.warn("%v", err)
+		return "none linked", nil
+	}
 	return done.String(), err
 }
