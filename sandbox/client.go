@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/envd"
@@ -33,6 +34,8 @@ type Client struct {
 	Latest Latest
 	// Version is the cluster's, such as 0.7.0; empty asks it.
 	Version string
+	// Patience is how long a command service may take to answer; 0 is a minute.
+	Patience time.Duration
 	// Overlay links the public skills and says what it did; nil leaves that out.
 	Overlay func(ctx context.Context, service *envd.Client) (string, error)
 	// Progress is told of each step; Note and Warn of what is no step. All may

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (m *making) await(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	began := time.Now()
-	for time.Since(began) < serviceTimeout {
+	for time.Since(began) < cmp.Or(m.Patience, serviceTimeout) {
 		if err = m.service.WaitReady(ctx, serviceLook); err == nil {
 			return done("answers")
 		}

@@ -168,10 +168,13 @@ func (s *stage) newClient(link *cube.Client, engine dockertest.Engine) *sandbox.
 
 // template registers an image and waits for it.
 func (s *stage) template(image string) string {
+	return s.templateOf(image, &cube.Probe{Port: 49983, Path: "/health"})
+}
+
+func (s *stage) templateOf(image string, probe *cube.Probe) string {
 	s.Helper()
 	job, err := s.client.Cube.SubmitTemplate(s.Context(), cube.TemplateRequest{
-		Image: image, WritableLayerSize: "1Gi", ExposedPorts: []int{9000, 49983},
-		Probe: &cube.Probe{Port: 49983, Path: "/health"},
+		Image: image, WritableLayerSize: "1Gi", ExposedPorts: []int{9000, 49983}, Probe: probe,
 	})
 	for err == nil && !job.Done() {
 		time.Sleep(100 * time.Millisecond)

@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,6 +110,27 @@ func TestTemplatesRefused(t *testing.T) {
 		if err := s.client.Stop(t.Context(), made.Sandbox); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestNoCommandService: a template that has none is told as such, and its
+// sandbox stays with its record.
+func TestNoCommandService(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.create(s.spec("first", "work")) // makes the default home
+	ref := "hermesbox-test/sandbox-no-service:1"
+	buildImage(t, dockertest.Default(t), ref, map[string]string{"Dockerfile": "FROM " + dockertest.BaseImage + "\nENTRYPOINT [\"sleep\", \"600\"]\n"})
+	spec := s.spec("alice", "work")
+	spec.Template = s.templateOf(ref, nil)
+	s.client.Patience = time.Second
+	made, err := s.client.Create(t.Context(), spec)
+	var step *sandbox.StepError
+	if !errors.Is(err, sandbox.ErrNoService) || !errors.As(err, &step) || step.Step != 5 || step.ID == "" {
+		t.Fatalf("create: %v", err)
+	}
+	if !slices.Contains(s.records(), made.ID+".json") {
+		t.Errorf("records: %q", s.records())
 	}
 }
 
