@@ -100,7 +100,7 @@ func (m *making) free() error { return m.held(m.before, func(Sandbox) bool { ret
 // our home.
 func (m *making) held(all []Sandbox, counts func(Sandbox) bool) error {
 	for _, s := range all {
-		if s.ID == m.made.ID || m.replaces != nil && s.ID == m.replaces.ID || s.Superseded || !counts(s) {
+		if s.ID == m.made.ID || m.replaces != nil && s.ID == m.replaces.ID || !s.Live() || !counts(s) {
 			continue
 		}
 		if s.Name == m.made.Name {
