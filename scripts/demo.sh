@@ -1,8 +1,8 @@
 #!/bin/bash
 # The main job from nothing: Hermes Agent 0.19.0's source, with macOS litter in
-# it, to a tested image, a template of the local Cube and a first sandbox. Starts
-# Docker where it is missing and may. All of it stays up; local down ends the
-# local Cube.
+# it, to a tested image, a template of the local Cube and a sandbox that is then
+# rebuilt and keeps its files. Starts Docker where it is missing and may. All of
+# it stays up; local down ends the local Cube.
 #
 #   demo.sh
 set -euo pipefail
@@ -101,20 +101,28 @@ template=$(bin/hermesbox template create --cube local --image "$image" --name he
 bin/hermesbox template show --cube local "$template"
 done_step "template: $template on the local Cube"
 
-step "a first sandbox, through the proxy"
-eval "$(bin/hermesbox local status --output env)"
-# field prints a field of the JSON object on standard input.
-field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }
-sandbox=$(curl -sf -X POST "$CUBE_API_URL/sandboxes" -H "X-API-Key: $E2B_API_KEY" -H 'Content-Type: application/json' \
-	-d "{\"templateID\": \"$template\", \"timeout\": 3600}" | field sandboxID)
-curl -sf -o /dev/null --retry 20 --retry-connrefused --retry-all-errors --retry-delay 1 \
-	-H "Host: 49983-$sandbox.$CUBE_SANDBOX_DOMAIN" "$CUBE_PROXY_SCHEME://$CUBE_PROXY_NODE_IP:$CUBE_PROXY_PORT_HTTP/health"
-done_step "sandbox: $sandbox answers on 49983 through the proxy"
+step "a sandbox with a home and a workspace"
+sandbox=$(bin/hermesbox sandbox create --cube local --home demo --workspace demo)
+bin/hermesbox sandbox exec --cube local demo -- sh -c 'echo "kept in the home" >/root/.hermes/note; echo "kept in the workspace" >/workspace/note'
+bin/hermesbox sandbox ls --cube local
+done_step "sandbox: $sandbox, with the home and the workspace demo, its Web UI answers"
+
+step "the same sandbox, rebuilt"
+rebuilt=$(bin/hermesbox sandbox rebuild --cube local demo)
+notes=$(bin/hermesbox sandbox exec --cube local demo -- cat /root/.hermes/note /workspace/note)
+printf '%s\n' "$notes" >&2
+if [ "$rebuilt" = "$sandbox" ] || [ "$notes" != $'kept in the home\nkept in the workspace' ]; then
+	echo "demo.sh: the rebuilt sandbox $rebuilt lacks what was written in $sandbox" >&2
+	exit 1
+fi
+url=$(bin/hermesbox sandbox url --cube local demo)
+done_step "rebuild: $rebuilt has taken its name, and has the same files"
 
 step "what was done"
 printf '%s\n' "${did[@]}"
 echo
 echo "image: $image"
 echo "template: $template"
-echo "sandbox: $sandbox (http://49983-$sandbox.$CUBE_SANDBOX_DOMAIN:$CUBE_PROXY_PORT_HTTP/health)"
-echo "bin/hermesbox local down ends the local Cube and removes its sandboxes"
+echo "sandbox: demo ($rebuilt)"
+echo "Web UI: $url (bin/hermesbox sandbox open --cube local demo opens it, signed in)"
+echo "bin/hermesbox local down ends the local Cube and removes its sandboxes; homes and workspaces stay"
