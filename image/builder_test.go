@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"github.com/hermesbox/hermesbox/buildctx"
 	"github.com/hermesbox/hermesbox/image"
@@ -345,16 +343,7 @@ func TestBuildAcrossMounts(t *testing.T) {
 			if err := os.Mkdir(mount, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=1m"); errors.Is(err, fs.ErrPermission) {
-				dockertest.Missing(t, "root", err)
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := unix.Unmount(mount, 0); err != nil {
-					t.Errorf("unmounting: %v", err)
-				}
-			})
+			dockertest.Tmpfs(t, "root", mount, "size=1m")
 			write(t, mount, map[string]string{"f": "of " + name})
 			for _, link := range []string{"g", "h"} {
 				if err := os.Link(filepath.Join(mount, "f"), filepath.Join(mount, link)); err != nil {

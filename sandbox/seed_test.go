@@ -200,10 +200,7 @@ func TestSeedNoSpace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := bareWorld(t)
-			if err := syscall.Mount("tmpfs", w.layout.Root, "tmpfs", 0, c.options); err != nil {
-				dockertest.Missing(t, "disk", err)
-			}
-			t.Cleanup(func() { w.do(syscall.Unmount(w.layout.Root, 0)) })
+			dockertest.Tmpfs(t, "disk", w.layout.Root, c.options)
 			w.write("hermes-homes/default/config.yaml", "")
 			for i := range 20 {
 				w.write(fmt.Sprintf("hermes-homes/default/%d", i), strings.Repeat("x", 8000))
@@ -231,10 +228,7 @@ func TestSeedReadOnly(t *testing.T) {
 		dockertest.Missing(t, "root", "a file system has to be mounted")
 	}
 	w := bareWorld(t)
-	if err := syscall.Mount("tmpfs", w.layout.Root, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
-		dockertest.Missing(t, "disk", err)
-	}
-	t.Cleanup(func() { w.do(syscall.Unmount(w.layout.Root, 0)) })
+	dockertest.Tmpfs(t, "disk", w.layout.Root, "ro")
 	if _, err := sandbox.SeedHome(t.Context(), shNode{}, w.layout, "h"); !errors.Is(err, sandbox.ErrReadOnly) {
 		t.Errorf("got %v", err)
 	}
