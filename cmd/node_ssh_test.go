@@ -39,6 +39,12 @@ func newNodeWorld(t testing.TB, s *sshtest.Server, others ...*sshtest.Server) *n
 	return &nodeWorld{home: s.Home, root: filepath.Join(t.TempDir(), "shared")}
 }
 
+// another is one of the same client, with other nodes and directories.
+func (w *nodeWorld) another(t testing.TB) *nodeWorld {
+	t.Helper()
+	return &nodeWorld{home: w.home, root: filepath.Join(t.TempDir(), "shared")}
+}
+
 func (w *nodeWorld) add(name, target, become string) {
 	w.nodes = append(w.nodes, fmt.Sprintf("{name: %s, ssh: %q, become: %q}", name, target, become))
 }
@@ -136,6 +142,7 @@ func TestNodeFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	world := newNodeWorld(t, s, strict, plain)
 	for _, test := range []struct {
 		name           string
 		target, become string
@@ -151,7 +158,7 @@ func TestNodeFailures(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newNodeWorld(t, s, strict, plain)
+			w := world.another(t)
 			w.add("bad", test.target, test.become)
 			w.run(t, "node", "prepare").expect(t, test.code, "node bad", test.says, test.hint)
 			check := w.run(t, "node", "check")
@@ -178,7 +185,7 @@ func TestNodeFailures(t *testing.T) {
 	}
 	t.Run("all fail alike", func(t *testing.T) {
 		t.Parallel()
-		w := newNodeWorld(t, s, strict)
+		w := world.another(t)
 		w.add("a", strict.Target(), "")
 		w.add("b", strict.Target(), "")
 		w.run(t, "node", "prepare").expect(t, 4, "node a", "node b", "of the first")
