@@ -2,12 +2,12 @@ package image
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/inside"
 )
 
 // The agent's environment in a test: a home of the test's own, so that nothing
@@ -63,12 +63,9 @@ func (t *trial) agentVersion(ctx context.Context) check.Result {
 	return passed("%s", first)
 }
 
-//go:embed agent_turn.py
-var agentTurnScript string
-
 // agentTurn lets the agent ask a model of the test's own, inside the container.
 func (t *trial) agentTurn(ctx context.Context) check.Result {
-	res, err := t.inStill(ctx, command{args: []string{venvPython, "-", venvHermes, turnHome}, stdin: agentTurnScript, limit: longLimit})
+	res, err := t.inStill(ctx, command{args: []string{venvPython, "-", venvHermes, turnHome}, stdin: inside.AgentTurn, limit: longLimit})
 	if err != nil {
 		return failing(rebuild, "%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/inside"
 )
 
 const rebuild = "build the image again with hermesbox build"
@@ -62,7 +63,7 @@ func (t *trial) ports(context.Context) check.Result {
 // litter counts macOS metadata by name. Only look-alikes can have been kept on
 // purpose; those are in the manifest.
 func (t *trial) litter(ctx context.Context) check.Result {
-	kept, err := parseManifest(t.files.manifest)
+	kept, err := inside.ParseManifest(t.files.manifest)
 	if err != nil {
 		kept = nil
 	}
@@ -127,14 +128,14 @@ func (t *trial) source(context.Context) check.Result {
 	if t.files.manifest == nil {
 		return failing("let the Dockerfile copy .hermesbox/manifest there", "the image has no %s", manifestInImage)
 	}
-	want, err := parseManifest(t.files.manifest)
+	want, err := inside.ParseManifest(t.files.manifest)
 	if err != nil {
 		return failing(rebuild, "%s: %v", manifestInImage, err)
 	}
 	if len(want) == 0 {
 		return failing(rebuild, "%s lists no file", manifestInImage)
 	}
-	missing, changed, added := compareSums(want, t.files.sums)
+	missing, changed, added := inside.Compare(want, t.files.sums)
 	if len(missing)+len(changed)+len(added) == 0 && len(t.files.outside) > 0 {
 		return check.Result{
 			Status:   check.Warn,
@@ -155,27 +156,6 @@ func (t *trial) source(context.Context) check.Result {
 		}
 	}
 	return failing(rebuild, "%s", strings.Join(parts, "; "))
-}
-
-func compareSums(want, got map[string]string) (missing, changed, added []string) {
-	for name, sum := range want {
-		switch have, ok := got[name]; {
-		case made(name): // the recipe makes these itself
-		case !ok:
-			missing = append(missing, name)
-		case have != sum:
-			changed = append(changed, name)
-		}
-	}
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			added = append(added, name)
-		}
-	}
-	slices.Sort(missing)
-	slices.Sort(changed)
-	slices.Sort(added)
-	return missing, changed, added
 }
 
 // sourceVersion is project.version of the source in the image.

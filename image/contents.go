@@ -16,6 +16,7 @@ import (
 	"github.com/containerd/errdefs"
 
 	"github.com/hermesbox/hermesbox/buildctx"
+	"github.com/hermesbox/hermesbox/internal/inside"
 )
 
 // contents is what an image holds in the places that hermesbox fills, read
@@ -89,7 +90,7 @@ func (f *contents) add(name string, header *tar.Header, body io.Reader) error {
 			return err
 		}
 		f.sums[below] = hexSum(f.project)
-	case inAgent && !made(below):
+	case inAgent && !inside.Made(below):
 		sum := sha256.New()
 		if _, err := io.Copy(sum, content); err != nil {
 			return err
@@ -103,7 +104,7 @@ func (f *contents) add(name string, header *tar.Header, body io.Reader) error {
 // has for a second name, shares the content of the first.
 func (f *contents) addOther(name string, header *tar.Header) error {
 	below, inAgent := strings.CutPrefix(name, agentDir+"/")
-	if !inAgent || made(below) {
+	if !inAgent || inside.Made(below) {
 		return nil
 	}
 	switch header.Typeflag {
@@ -122,13 +123,6 @@ func readInto(dst *[]byte, r io.Reader) error {
 	_, err := buf.ReadFrom(r)
 	*dst = buf.Bytes()
 	return err
-}
-
-// made tells whether the recipe makes this path below the agent's directory.
-func made(below string) bool {
-	first, _, _ := strings.Cut(below, "/")
-	return first == ".venv" || strings.HasSuffix(first, ".egg-info") ||
-		strings.Contains("/"+below, "/__pycache__/")
 }
 
 // appleDoubleMagic begins every AppleDouble file.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	dockerimage "github.com/docker/docker/api/types/image"
-	"github.com/google/go-cmp/cmp"
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 
 	"github.com/hermesbox/hermesbox/internal/check"
@@ -112,36 +111,6 @@ func TestLitterCheck(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestParseManifest(t *testing.T) {
-	t.Parallel()
-	sum := strings.Repeat("ab", 32)
-	got, err := parseManifest([]byte(sum + "  plain\n" + sum + "   lead\n\\" + sum + `  a\\b\nc\rd` + "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]string{"plain": sum, " lead": sum, "a\\b\nc\rd": sum}, got); diff != "" {
-		t.Errorf("manifest (-want +got):\n%s", diff)
-	}
-	for _, bad := range []string{"x", sum, sum + "  ", sum + " one blank", strings.ToUpper(sum) + "  f", "\\" + sum + `  a\q`, "\\" + sum + `  a\`} {
-		if _, err := parseManifest([]byte(bad)); err == nil {
-			t.Errorf("parseManifest(%q) took it", bad)
-		}
-	}
-}
-
-func FuzzParseManifest(f *testing.F) {
-	f.Add([]byte(strings.Repeat("ab", 32) + "  name\n"))
-	f.Add([]byte("\\" + strings.Repeat("ab", 32) + `  a\\b` + "\n"))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		sums, err := parseManifest(content)
-		for name, sum := range sums {
-			if len(sum) != 64 || name == "" {
-				t.Errorf("%q → %q (%v)", name, sum, err)
-			}
-		}
-	})
 }
 
 func TestLabelsAndPortsChecks(t *testing.T) {

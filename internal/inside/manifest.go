@@ -1,13 +1,14 @@
-package image
+package inside
 
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// parseManifest reads GNU sha256sum's format, with its escapes, into path → hex sum.
-func parseManifest(content []byte) (map[string]string, error) {
+// ParseManifest reads GNU sha256sum's format, with its escapes, into path → hex sum.
+func ParseManifest(content []byte) (map[string]string, error) {
 	sums := map[string]string{}
 	for n, line := range strings.SplitAfter(string(content), "\n") {
 		if line == "" {
@@ -53,4 +54,34 @@ func unescapeName(name string) (string, error) {
 		out.WriteByte(char)
 	}
 	return out.String(), nil
+}
+
+// Compare says how files differ from those of a manifest, each list sorted.
+// What the recipe makes itself is passed over.
+func Compare(want, got map[string]string) (missing, changed, added []string) {
+	for name, sum := range want {
+		switch have, ok := got[name]; {
+		case Made(name):
+		case !ok:
+			missing = append(missing, name)
+		case have != sum:
+			changed = append(changed, name)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			added = append(added, name)
+		}
+	}
+	slices.Sort(missing)
+	slices.Sort(changed)
+	slices.Sort(added)
+	return missing, changed, added
+}
+
+// Made tells whether the recipe makes this path below the agent's directory.
+func Made(below string) bool {
+	first, _, _ := strings.Cut(below, "/")
+	return first == ".venv" || strings.HasSuffix(first, ".egg-info") ||
+		strings.Contains("/"+below, "/__pycache__/")
 }
