@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/docker/go-units"
@@ -63,16 +64,13 @@ func runSkillsDeploy(ctx context.Context, app *app, out io.Writer, args []string
 	if err != nil {
 		return err
 	}
-	release, err := app.release(ctx, loaded, args)
-	if err != nil {
-		return err
-	}
 	f, err := app.fleet(ctx, opts.nodes)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	app.waiting(f.nodes)
+	release := sync.OnceValues(func() (skills.Release, error) { return app.release(ctx, loaded, args) })
 	do := skills.Deploy
 	if opts.dryRun {
 		do = skills.Plan
@@ -89,6 +87,9 @@ func runSkillsDeploy(ctx context.Context, app *app, out io.Writer, args []string
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
+	}
+	if _, err := release(); err != nil {
+		return err // of no node
 	}
 	if app.output == "json" {
 		err = app.printJSON(done)

@@ -50,16 +50,35 @@ func (d Deployed) Conflicts() []string {
 const tries = 5
 
 // Plan is what Deploy would do.
-func Plan(ctx context.Context, n node.Node, p Place, r Release) (Deployed, error) {
-	f, err := look(ctx, n, p, "read")
+func Plan(ctx context.Context, n node.Node, p Place, release func() (Release, error)) (Deployed, error) {
+	f, r, err := both(ctx, n, p, release)
 	if err != nil {
 		return Deployed{Node: n.Name()}, fmt.Errorf("looking at the skills on node %s: %w", n.Name(), err)
 	}
 	return planned(n, p, r, f), nil
 }
 
+// both looks at the node while the release is being read.
+func both(ctx context.Context, n node.Node, p Place, release func() (Release, error)) (Found, Release, error) {
+	type looked struct {
+		found Found
+		err   error
+	}
+	looks := make(chan looked, 1)
+	go func() {
+		f, err := look(ctx, n, p, "read")
+		looks <- looked{f, err}
+	}()
+	r, err := release()
+	l := <-looks
+	if err == nil {
+		err = l.err
+	}
+	return l.found, r, err
+}
+
 func planned(n node.Node, p Place, r Release, f Found) Deployed {
-	d := Deployed{Node: n.Name(), Actions: plan(r.Set, f), Finished: f.Finished, Unfinished: f.Unfinished}
+	d := Deployed{Node: n.Name(), Actions: plan(r.Set, f), Unfinished: f.Unfinished}
 	d.Same = len(r.Set.Skills)
 	for _, a := range d.Actions {
 		switch a.Action {
@@ -75,40 +94,49 @@ func planned(n node.Node, p Place, r Release, f Found) Deployed {
 	return d
 }
 
-// Deploy brings a node's public skills to those of a set in which nothing is
-// wrong. It waits for other deploys, finishes one that was cut short, and sends
-// only what changed. Where something goes wrong a skill is old or new, never
-// mixed, and the next deploy knows what is there.
+// Deploy brings a node's public skills to those of a release in which nothing is
+// wrong, which is asked for once while the node is looked at; its error ends all.
+// It waits for other deploys, finishes one that was cut short, and sends only
+// what changed. Where something goes wrong a skill is old or new, never mixed,
+// and the next deploy knows what is there.
 //
-// Its errors are those of this package's Err variables and of the node.
-func Deploy(ctx context.Context, n node.Node, p Place, r Release) (Deployed, error) {
-	finished := false
-	for range tries {
-		d, err := deploy(ctx, n, p, r)
-		finished = finished || d.Finished
-		d.Finished = finished
-		if errors.Is(err, errMoved) {
-			continue
-		}
-		if err != nil {
-			err = fmt.Errorf("deploying skills to node %s: %w", n.Name(), err)
-		}
-		return d, err
+// Its errors are those of this package's Err variables, of release and of the node.
+func Deploy(ctx context.Context, n node.Node, p Place, release func() (Release, error)) (Deployed, error) {
+	d, err := deploy(ctx, n, p, release)
+	if err != nil {
+		err = fmt.Errorf("deploying skills to node %s: %w", n.Name(), err)
 	}
-	return Deployed{Node: n.Name()}, fmt.Errorf("deploying skills to node %s: %w", n.Name(), ErrBusy)
+	return d, err
 }
 
-func deploy(ctx context.Context, n node.Node, p Place, r Release) (Deployed, error) {
-	f, err := look(ctx, n, p, "deploy")
-	if err != nil {
-		return Deployed{Node: n.Name()}, err
+func deploy(ctx context.Context, n node.Node, p Place, release func() (Release, error)) (Deployed, error) {
+	f, r, err := both(ctx, n, p, release)
+	finished := false
+	for range tries {
+		if err == nil && f.Unfinished {
+			finished = true
+			f, err = look(ctx, n, p, "finish")
+		}
+		if err != nil {
+			return Deployed{Node: n.Name()}, err
+		}
+		d := planned(n, p, r, f)
+		d.Finished = finished
+		if !d.work() && (f.Ledger.Revision == r.Revision || f.Ledger.Run == "") {
+			return d, nil
+		}
+		d, err = apply(ctx, n, p, r, f, d)
+		if !errors.Is(err, errMoved) {
+			return d, err
+		}
+		f, err = look(ctx, n, p, "read")
 	}
-	d := planned(n, p, r, f)
-	work := slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Action != Conflict })
-	if !work && (f.Ledger.Revision == r.Revision || f.Ledger.Run == "") {
-		return d, nil
-	}
-	return apply(ctx, n, p, r, f, d)
+	return Deployed{Node: n.Name()}, ErrBusy
+}
+
+// work tells whether something is to be done.
+func (d Deployed) work() bool {
+	return slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Action != Conflict })
 }
 
 // apply sends what is to be done.
@@ -126,7 +154,7 @@ func apply(ctx context.Context, n node.Node, p Place, r Release, f Found, d Depl
 	sent := make(chan error, 1)
 	counted := &counter{to: out}
 	go func() {
-		err := (&pack{r.Set, d.Actions, header}).write(counted, f.gzip)
+		err := (&pack{set: r.Set, actions: d.Actions, header: header}).write(counted, f.gzip)
 		out.CloseWithError(err) //nolint:errcheck // it always returns nil
 		sent <- err
 	}()

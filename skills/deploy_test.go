@@ -57,7 +57,7 @@ func TestDeploy(t *testing.T) {
 	}
 	for _, s := range steps {
 		s.do()
-		before, err := skills.Plan(t.Context(), w.node, w.place, w.release())
+		before, err := skills.Plan(t.Context(), w.node, w.place, w.release)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestDeployRefused(t *testing.T) {
 			test.spoil(w)
 			w.skill("one", "second")
 			w.skill("two", "x")
-			d, err := skills.Deploy(t.Context(), w.node, w.place, w.release())
+			d, err := skills.Deploy(t.Context(), w.node, w.place, w.release)
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.words) || !strings.Contains(err.Error(), "node here") {
 				t.Errorf("%v, %v", actions(d), err)
 			}

@@ -78,7 +78,7 @@ func (s *Skill) judgeHead() {
 		s.fail("skill", "", "has no SKILL.md", "write one, or move the directory away")
 	case len(s.head) == 0:
 		s.fail("skill", "SKILL.md", "is empty", "write what the agent is to know")
-	case s.headSize > int64(len(s.head)) || utf8.Valid(s.head) && utf8.RuneCount(s.head) > headLimit:
+	case utf8.RuneCount(s.head) > headLimit:
 		s.fail("size", "SKILL.md", fmt.Sprintf("more than %d characters", headLimit), "move parts of it into files under references/")
 	case !utf8.Valid(s.head) || bytes.ContainsRune(s.head, 0):
 		s.fail("text", "SKILL.md", "is no UTF-8 text", "save it as UTF-8")
@@ -119,6 +119,13 @@ func (s *Skill) judgeFront() {
 	}
 }
 
+func (p Problem) status() check.Status {
+	if p.Warn {
+		return check.Warn
+	}
+	return check.Fail
+}
+
 // shown is how many problems of a rule are told.
 const shown = 20
 
@@ -133,14 +140,8 @@ func Lint(s *Set, own Bundled) []check.Check {
 			if p.Rule != rule.id {
 				continue
 			}
-			if c.Status != check.Fail {
-				c.Status = check.Warn
-			}
-			if !p.Warn {
-				c.Status = check.Fail
-			}
-			if c.Remedy == "" || !p.Warn && len(told) > 0 {
-				c.Remedy = p.Remedy
+			if status := p.status(); status != c.Status && c.Status != check.Fail {
+				c.Status, c.Remedy = status, p.Remedy
 			}
 			told = append(told, p.Where+": "+p.Text)
 		}

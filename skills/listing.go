@@ -3,34 +3,38 @@ package skills
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strings"
 )
 
-// listing are the lines by which a node knows a skill, sorted by bytes: of each
-// file its sum as sha256sum writes it, "x" and the path of what can be executed,
-// "l" and path and goal of a link. node.sh makes the same of what lies there.
-func (s *Skill) listing() []string {
-	lines := make([]string, 0, len(s.Files))
+// digest is by what a skill differs from another: its files, their content,
+// which can be executed, and its links.
+func (s *Skill) digest() string {
+	sum := sha256.New()
 	for _, f := range s.Files {
-		at := "./" + s.Name + "/" + f.Path
+		kind, value := "f", f.Sum
 		switch {
 		case f.Link != "":
-			lines = append(lines, "l "+at+" -> "+f.Link)
+			kind, value = "l", f.Link
 		case f.Exec:
-			lines = append(lines, f.Sum+"  "+at, "x "+at)
-		default:
-			lines = append(lines, f.Sum+"  "+at)
+			kind = "x"
 		}
+		sum.Write([]byte(kind + " " + value + "\x00" + f.Path + "\x00")) //nolint:errcheck // it never fails
 	}
-	slices.Sort(lines)
-	return lines
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// digest is that of lines, each with its line end.
-func digest(lines []string) string {
-	sum := sha256.Sum256([]byte(text(lines)))
-	return hex.EncodeToString(sum[:])
+// listing are the lines by which a node knows a file or link, as node.sh makes
+// them of what lies there: what cksum prints of a file, "x" and the path of one
+// that can be executed, "l" and path and goal of a link.
+func (s *Skill) listing(f File, sum string) []string {
+	at := "./" + s.Name + "/" + f.Path
+	switch {
+	case f.Link != "":
+		return []string{"l " + at + " -> " + f.Link}
+	case f.Exec:
+		return []string{sum + " " + at, "x " + at}
+	}
+	return []string{sum + " " + at}
 }
 
 // text are lines, each with its line end.

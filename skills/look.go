@@ -18,9 +18,8 @@ type Found struct {
 	// Others is what else lies there.
 	Others map[string]bool
 	// Unfinished tells that a deploy was cut short; the next one finishes it.
-	// Finished tells that this one did.
-	Unfinished, Finished bool
-	gzip                 bool
+	Unfinished bool
+	gzip       bool
 }
 
 // Look looks at a node and changes nothing. It waits for a deploy that goes on.
@@ -42,7 +41,6 @@ func look(ctx context.Context, n node.Node, p Place, mode string) (Found, error)
 	}
 	f := Found{Changed: set(answers["changed"]), Missing: set(answers["missing"]), Others: set(answers["others"])}
 	_, f.Unfinished = answers["unfinished"]
-	_, f.Finished = answers["finished"]
 	_, f.gzip = answers["gzip"]
 	header, deployed := answers["header"]
 	if !deployed {

@@ -1,12 +1,12 @@
-# node.sh look ROOT DIR deploy|read, or node.sh apply ROOT DIR RUN gzip|plain: the public skills in DIR, by the ledger in
+# node.sh look ROOT DIR finish|read, or node.sh apply ROOT DIR RUN gzip|plain: the public skills in DIR, by the ledger in
 # ROOT/.hermesbox-skills.
 #
-# look tells what is deployed, what of it was changed on the node, and what else lies in DIR. Before a deploy it makes the
-# directories, and finishes what a killed deploy began. apply reads a tar (see pack.go) and puts what it holds in place,
-# if the ledger is still that of RUN.
+# look tells what is deployed, what of it was changed on the node, and what else lies in DIR; finish has it first do what a
+# killed deploy began. apply reads a tar (see pack.go) and puts what it holds in place, if the ledger is still that of RUN.
 # An answer is a key and a value, each ended by a NUL byte: refused and a problem, or others; the last is end.
 #
-# ledger.json has a line a skill; sums has a line a file of those skills, as listing makes them. Both change only together,
+# ledger.json has a line a skill; sums has lines of the files of those skills, as listing makes them: what was changed on the
+# node since does not have them. Both change only together,
 # by way of journal: a directory that is there in whole or not at all. While it is there, the deploy is done to its end by
 # whoever holds the lock: first what is in its list names is swapped, then sums and ledger.json move into place.
 set -eu
@@ -34,7 +34,7 @@ plain() {
 		fi
 	done
 	[ -d "$root" ] || refuse absent "$root"
-	for tool in awk cmp comm cut df find mktemp mv readlink rm sed sha256sum sort sync tar; do
+	for tool in awk cksum cmp comm cut df find mktemp mv readlink rm sed sort sync tar; do
 		command -v "$tool" >/dev/null 2>&1 || refuse tool "$tool"
 	done
 }
@@ -47,13 +47,19 @@ locked() {
 # mount PATH: where its file system is mounted.
 mount() { df -P "$1" | awk 'END { print $NF }'; }
 
+directories() {
+	[ -d "$dir" ] || mkdir -m 0755 "$dir"
+	[ -d "$state" ] || mkdir -m 0700 "$state"
+	[ "$(mount "$dir")" = "$(mount "$state")" ] || refuse mount "$dir"
+}
+
 # listing PATH…: what they hold, sorted, with "? PATH" for what no deploy makes. Names that are gone are left out.
 listing() {
 	[ $# -gt 0 ] || return 0
 	{
 		find "$@" \( ! -type l ! -user "$(id -u)" -exec sh -c 'printf "? %s\n" "$@"' sh {} + \) -o \
-			\( -type f -perm 0644 -exec sha256sum {} + \) -o \
-			\( -type f -perm 0755 -exec sha256sum {} + -exec sh -c 'printf "x %s\n" "$@"' sh {} + \) -o \
+			\( -type f -perm 0644 -exec cksum {} + \) -o \
+			\( -type f -perm 0755 -exec cksum {} + -exec sh -c 'printf "x %s\n" "$@"' sh {} + \) -o \
 			\( -type d -perm 0755 \) -o \
 			\( -type l -exec sh -c 'for p; do printf "l %s -> %s\n" "$p" "$(readlink "$p")"; done' sh {} + \) -o \
 			-exec sh -c 'printf "? %s\n" "$@"' sh {} + 2>/dev/null || :
@@ -152,19 +158,12 @@ finish() {
 
 look() {
 	plain
-	if [ "$1" = deploy ]; then
-		[ -d "$dir" ] || mkdir -m 0755 "$dir"
-		[ -d "$state" ] || mkdir -m 0700 "$state"
+	if [ -d "$state" ]; then
 		locked
-		[ "$(mount "$dir")" = "$(mount "$state")" ] || refuse mount "$dir"
-		rm -rf "$state/stage" "$state/trash"
-		if [ -d "$state/journal" ]; then
+		if [ -d "$state/journal" ] && [ "$1" = finish ]; then
 			finish 2>"$state/said" || refuse stuck "$(tail -n 1 "$state/said")"
 			rm -f "$state/said"
-			say finished ''
 		fi
-	elif [ -d "$state" ]; then
-		locked
 		if [ -d "$state/journal" ]; then say unfinished ''; fi
 	fi
 	names=''
@@ -206,6 +205,7 @@ extract() { if [ "$1" = gzip ]; then gzip -dc | tar -xf -; else tar -xf -; fi; }
 
 apply() {
 	plain
+	directories
 	locked
 	run=''
 	if [ -f "$state/ledger.json" ]; then run=$(sed -n '1s/.*"run":"\([A-Za-z0-9]*\)".*/\1/p' "$state/ledger.json"); fi

@@ -15,12 +15,13 @@ import (
 )
 
 // pack is what a deploy sends: a tar of names (what to do with which skill),
-// header and lines (of the new ledger), sums (the listing of what is sent), the
-// skills below new, and at its very end whole.
+// header and lines (of the new ledger), the skills below new, sums (the listing
+// of what was sent), and at its very end whole.
 type pack struct {
 	set     *Set
 	actions []Action
 	header  string
+	sums    []string
 }
 
 // ErrChanged means that a file was changed while it was being sent.
@@ -40,7 +41,7 @@ func (p *pack) write(w io.Writer, gz bool) error {
 
 func (p *pack) writeTar(w io.Writer) error {
 	t := tar.NewWriter(w)
-	var names, lines, sums []string
+	var names, lines []string
 	for _, a := range p.actions {
 		if a.Action == Conflict {
 			continue
@@ -48,13 +49,10 @@ func (p *pack) writeTar(w io.Writer) error {
 		names = append(names, a.Action+" "+a.Skill)
 		if a.skill != nil {
 			lines = append(lines, ledgerLine(a.skill))
-			sums = append(sums, a.skill.listing()...)
 		}
 	}
-	slices.Sort(sums)
 	err := errors.Join(
-		putText(t, "names", text(names)), putText(t, "header", p.header+"\n"), putText(t, "lines", text(lines)),
-		putText(t, "sums", text(sums)), putDir(t, "new"))
+		putText(t, "names", text(names)), putText(t, "header", p.header+"\n"), putText(t, "lines", text(lines)), putDir(t, "new"))
 	for _, a := range p.actions {
 		if err == nil && a.skill != nil {
 			err = p.putSkill(t, a.skill)
@@ -63,9 +61,11 @@ func (p *pack) writeTar(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(putText(t, "whole", ""), t.Close())
+	slices.Sort(p.sums)
+	return errors.Join(putText(t, "sums", text(p.sums)), putText(t, "whole", ""), t.Close())
 }
 
+// putSkill sends a skill with its directories.
 func (p *pack) putSkill(t *tar.Writer, s *Skill) error {
 	made := map[string]bool{".": true}
 	if err := putDir(t, path.Join("new", s.Name)); err != nil {
@@ -75,9 +75,11 @@ func (p *pack) putSkill(t *tar.Writer, s *Skill) error {
 		if err := putParents(t, path.Join("new", s.Name), path.Dir(f.Path), made); err != nil {
 			return err
 		}
-		if err := p.putFile(t, s, f); err != nil {
+		sum, err := p.putFile(t, s, f)
+		if err != nil {
 			return fmt.Errorf("sending %s: %w", s.where(f.Path), err)
 		}
+		p.sums = append(p.sums, s.listing(f, sum)...)
 	}
 	return nil
 }
@@ -94,15 +96,16 @@ func putParents(t *tar.Writer, base, dir string, made map[string]bool) error {
 	return putDir(t, path.Join(base, dir))
 }
 
-// putFile sends a file if it is still the one that was hashed.
-func (p *pack) putFile(t *tar.Writer, s *Skill, f File) error {
+// putFile sends a file if it is still the one that was hashed, and returns what
+// cksum says of it.
+func (p *pack) putFile(t *tar.Writer, s *Skill, f File) (string, error) {
 	name := path.Join("new", s.Name, f.Path)
 	if f.Link != "" {
-		return put(t, &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: f.Link, Mode: 0o777})
+		return "", put(t, &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: f.Link, Mode: 0o777})
 	}
 	in, err := os.Open(filepath.Join(p.set.Dir, s.Name, filepath.FromSlash(f.Path)))
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer in.Close() //nolint:errcheck // nothing was written
 	mode := int64(0o644)
@@ -110,14 +113,14 @@ func (p *pack) putFile(t *tar.Writer, s *Skill, f File) error {
 		mode = 0o755
 	}
 	if err := put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: f.Size, Mode: mode}); err != nil {
-		return err
+		return "", err
 	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(in, f.Size))
+	sum, check := sha256.New(), &cksum{}
+	n, err := io.Copy(io.MultiWriter(t, sum, check), io.LimitReader(in, f.Size))
 	if err == nil && (n != f.Size || hex.EncodeToString(sum.Sum(nil)) != f.Sum) {
 		err = ErrChanged
 	}
-	return err
+	return check.String(), err
 }
 
 func putDir(t *tar.Writer, name string) error {

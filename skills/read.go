@@ -1,16 +1,17 @@
 package skills
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,94 +31,95 @@ var leftOut = map[string]bool{".git": true, "__pycache__": true}
 
 // read takes in the files of a skill.
 func (s *Skill) read(dir string) error {
-	err := filepath.WalkDir(dir, func(full string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if full == dir {
-			return nil
-		}
-		rel, err := filepath.Rel(dir, full)
-		if err != nil {
-			return err
-		}
-		return s.take(full, filepath.ToSlash(rel), e)
-	})
-	s.Digest = digest(s.listing())
+	buf := buffers.Get().(*[]byte) //nolint:forcetypeassert // nothing else is put there
+	defer buffers.Put(buf)
+	err := s.readDir(dir, "", *buf)
+	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	s.Digest = s.digest()
 	return err
 }
 
-// take takes in one entry, or says why not.
-func (s *Skill) take(full, rel string, e fs.DirEntry) error {
-	var skip error
-	if e.IsDir() {
-		skip = fs.SkipDir
+func (s *Skill) readDir(dir, below string, buf []byte) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
 	}
+	for _, e := range entries {
+		if err := s.take(dir+string(filepath.Separator)+e.Name(), path.Join(below, e.Name()), e, buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes in one entry, or says why not.
+func (s *Skill) take(full, rel string, e fs.DirEntry, buf []byte) error {
 	switch {
 	case buildctx.IsLitter(e.Name(), false):
 		s.warn("litter", rel, "left out", remedyLitter)
-		return skip
 	case e.IsDir() && leftOut[e.Name()]:
 		s.warn("litter", rel, "left out", "")
-		return skip
 	case badPath(rel):
 		s.fail("paths", rel, "its name cannot be carried everywhere", "use UTF-8 without control characters and backslashes, at most 200 bytes of path")
-		return skip
 	case e.IsDir():
-		return nil
+		return s.readDir(full, rel, buf)
 	case e.Type()&fs.ModeSymlink != 0:
 		return s.takeLink(full, rel)
 	case !e.Type().IsRegular():
 		s.fail("special", rel, "neither file, directory nor link", "remove it")
-		return nil
+	default:
+		return s.takeFile(full, rel, buf)
 	}
-	return s.takeFile(full, rel, e)
-}
-
-func (s *Skill) takeFile(full, rel string, e fs.DirEntry) error {
-	info, err := e.Info()
-	if err != nil {
-		return err
-	}
-	if rel != "SKILL.md" && info.Size() > fileLimit {
-		s.fail("size", rel, fmt.Sprintf("%d bytes; at most %d are allowed", info.Size(), fileLimit), "keep large files elsewhere, such as in /workspace")
-		return nil
-	}
-	f := File{Path: rel, Exec: info.Mode()&0o100 != 0}
-	head, err := f.hash(full, rel == "SKILL.md")
-	if err != nil {
-		return err
-	}
-	if rel == "SKILL.md" {
-		s.head, s.headSize = head, f.Size
-	}
-	s.Files = append(s.Files, f)
-	s.Bytes += f.Size
 	return nil
 }
 
-// hash fills in size and sum, and returns the head of the file where that is wanted.
-func (f *File) hash(full string, wanted bool) (head []byte, err error) {
-	in, err := os.Open(full)
+func (s *Skill) takeFile(full, rel string, buf []byte) error {
+	text, exec, err := slurp(full, buf)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer in.Close() //nolint:errcheck // nothing was written
-	sum := sha256.New()
-	if wanted {
-		// No character takes more bytes than utf8.UTFMax.
-		if head, err = io.ReadAll(io.LimitReader(in, headLimit*utf8.UTFMax+1)); err != nil {
-			return nil, err
+	if len(text) > fileLimit {
+		s.fail("size", rel, fmt.Sprintf("more than %d bytes", fileLimit), "keep large files elsewhere, such as in /workspace")
+	}
+	if rel == "SKILL.md" {
+		s.head = append([]byte{}, text...)
+	}
+	sum := sha256.Sum256(text)
+	s.Files = append(s.Files, File{Path: rel, Size: int64(len(text)), Exec: exec, Sum: hex.EncodeToString(sum[:])})
+	s.Bytes += int64(len(text))
+	return nil
+}
+
+// buffers hold one file each, and a byte by which to know that it is too large.
+var buffers = sync.Pool{New: func() any { b := make([]byte, fileLimit+1); return &b }}
+
+// slurp reads a file into buf, as far as that goes, and tells whether its owner
+// can execute it. It asks the system itself: of thousands of small files, package
+// os would take half the time. It follows no link and waits for no pipe.
+func slurp(full string, buf []byte) (text []byte, exec bool, err error) {
+	fd, err := syscall.Open(full, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, false, &fs.PathError{Op: "open", Path: full, Err: err}
+	}
+	defer syscall.Close(fd) //nolint:errcheck // nothing was written
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(fd, &stat); err != nil {
+		return nil, false, &fs.PathError{Op: "stat", Path: full, Err: err}
+	}
+	n := 0
+	for n < len(buf) {
+		m, err := syscall.Read(fd, buf[n:])
+		if err == syscall.EINTR { //nolint:errorlint // it is never wrapped
+			continue
 		}
-		if head == nil {
-			head = []byte{}
+		if err != nil {
+			return nil, false, &fs.PathError{Op: "read", Path: full, Err: err}
+		}
+		if n += m; m == 0 {
+			break
 		}
 	}
-	if f.Size, err = io.Copy(sum, io.MultiReader(bytes.NewReader(head), in)); err != nil {
-		return nil, err
-	}
-	f.Sum = hex.EncodeToString(sum.Sum(nil))
-	return head, nil
+	return buf[:n], stat.Mode&0o100 != 0, nil
 }
 
 // takeLink takes in a link that stays in the skill and leads to something.

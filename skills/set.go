@@ -22,13 +22,11 @@ type Set struct {
 
 // Skill is one directory of a Set, without what is left out.
 type Skill struct {
-	Name   string
-	Files  []File // by path
-	Digest string // sha256 in hex of its listing
-	Bytes  int64
-	head   []byte // of SKILL.md, see headLimit; nil where it has none
-	// headSize is that of the whole SKILL.md.
-	headSize int64
+	Name     string
+	Files    []File // by path
+	Digest   string // sha256 in hex of its listing
+	Bytes    int64
+	head     []byte // SKILL.md; nil where it has none
 	problems []Problem
 }
 

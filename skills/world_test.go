@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/skills"
@@ -16,8 +18,10 @@ import (
 // shell is a node that is this machine. Its conformance is that of what it runs.
 type shell struct {
 	path string // of PATH; empty for the caller's
-	// started is told of each script that runs; may be nil.
-	started func(*os.Process)
+	// group gives each script a process group of its own.
+	group bool
+	// started is told of each script that runs, and then of its end; may be nil.
+	started func(*os.Process) (ended func() bool)
 }
 
 func (shell) Name() string { return "here" }
@@ -31,11 +35,13 @@ func (n shell) Run(ctx context.Context, s node.Script) (int, error) {
 		cmd.Env = append(cmd.Env, "PATH="+n.path)
 	}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", s.Stdin, s.Stdout, s.Stderr
+	cmd.WaitDelay = 2 * time.Second // what a killed script left holds the pipes
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: n.group}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
 	if n.started != nil {
-		n.started(cmd.Process)
+		defer n.started(cmd.Process)()
 	}
 	err := cmd.Wait()
 	var exit *exec.ExitError
@@ -104,15 +110,15 @@ func (w *world) load() *skills.Set {
 	return s
 }
 
-func (w *world) release() skills.Release {
-	w.Helper()
-	return skills.Release{Set: w.load(), Revision: skills.Revision{Commit: "abc"}, Hermesbox: "test"}
+func (w *world) release() (skills.Release, error) {
+	s, err := skills.Load(w.source)
+	return skills.Release{Set: s, Revision: skills.Revision{Commit: "abc"}, Hermesbox: "test"}, err
 }
 
 // deploy deploys, and returns the actions as words.
 func (w *world) deploy() string {
 	w.Helper()
-	d, err := skills.Deploy(w.Context(), w.node, w.place, w.release())
+	d, err := skills.Deploy(w.Context(), w.node, w.place, w.release)
 	if err != nil {
 		w.Fatal(err)
 	}
