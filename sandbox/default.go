@@ -30,6 +30,8 @@ type Seed struct {
 	Cube     *cube.Client
 	Route    Route
 	Template string
+	// Image is the template's, as Cube lists it; empty where it is not known.
+	Image string
 	// Refresh replaces a default home that is there.
 	Refresh bool
 	// Hosts are the ids or addresses by which Cube knows the node; empty leaves
@@ -59,7 +61,7 @@ type Default struct {
 // Cube and of the command service.
 func SeedDefault(ctx context.Context, n node.Node, l Layout, s Seed) (Default, error) {
 	out := Default{Node: n.Name(), Left: []string{}}
-	h := holdDefault(ctx, n, l, s.Refresh)
+	h := holdDefault(ctx, n, l, s)
 	defer h.release()
 	exists, err := h.wait(ctx)
 	if err == nil && !exists {

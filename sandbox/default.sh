@@ -1,4 +1,4 @@
-# default.sh ROOT RANDOM REFRESH PATIENCE: makes a place for a default home, holds the lock while it is filled, and puts
+# default.sh ROOT RANDOM REFRESH PATIENCE ORIGIN: makes a place for a default home, holds the lock while it is filled, and puts
 # it in place when told "commit". The end of input, or PATIENCE seconds without a word, gives it up.
 # Answers default: exists; else id and place, and then default: made.
 layout "$1"
@@ -54,5 +54,8 @@ fi
 place "$made" "$default"
 # point: placed
 rm -rf "$stage/old-$2"
+try 'noting what the default home is from' write "$stage/origin" "$5
+$(sum "$default")"
+try 'noting what the default home is from' mv -f -T "$stage/origin" "$own/origin"
 say default made
 finish

@@ -30,14 +30,14 @@ type hold struct {
 }
 
 // holdDefault starts default.sh. It must be released.
-func holdDefault(ctx context.Context, n node.Node, l Layout, refresh bool) *hold {
-	word := map[bool]string{true: "yes", false: "no"}[refresh]
+func holdDefault(ctx context.Context, n node.Node, l Layout, s Seed) *hold {
+	word := map[bool]string{true: "yes", false: "no"}[s.Refresh]
 	in, input := io.Pipe()
 	h := &hold{
 		node: n.Name(), input: input, ready: make(chan struct{}), done: make(chan error, 1), out: limited{left: answerLimit},
 		script: nodeScript{
 			name: "default.sh", place: Place{Layout: l, Home: DefaultHome}, stdin: in,
-			args: []string{l.Root, random(), word, strconv.Itoa(int(seedPatience / time.Second))},
+			args: []string{l.Root, random(), word, strconv.Itoa(int(seedPatience / time.Second)), s.origin()},
 		},
 	}
 	// Not the caller's: an interrupt must leave the time to delete the sandbox and to clean up.

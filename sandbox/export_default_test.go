@@ -9,7 +9,7 @@ import (
 
 // FillDefault is SeedDefault without what happens inside the seed sandbox.
 func FillDefault(ctx context.Context, n node.Node, l Layout, s Seed) (bool, error) {
-	h := holdDefault(ctx, n, l, s.Refresh)
+	h := holdDefault(ctx, n, l, s)
 	defer h.release()
 	exists, err := h.wait(ctx)
 	if err != nil || exists {

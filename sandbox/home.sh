@@ -47,6 +47,9 @@ try() {
 # write FILE TEXT: a file that only root reads.
 write() { (umask 077 && printf '%s\n' "$2" >"$1"); }
 
+# sum DIR: a number that changes with names and contents.
+sum() { (cd "$1" && { find . | sort && find . -type f -exec cksum {} + | sort; } | cksum); }
+
 # layout ROOT: where things are on this node, as sandbox/layout.go says.
 layout() {
 	root=$1

@@ -13,7 +13,7 @@ import (
 
 // scriptFiles run on nodes: home.sh has what the others share.
 //
-//go:embed home.sh look.sh prepare.sh adopt.sh default.sh homes.sh
+//go:embed home.sh look.sh prepare.sh adopt.sh default.sh origin.sh homes.sh
 var scriptFiles embed.FS
 
 // nodeScript is one of scriptFiles and what it is given.
