@@ -39,13 +39,21 @@ func skillsFailed(err error) error {
 			return &failure{err: err, code: a.code, hint: a.hint}
 		}
 	}
-	if err = nodeFailed(err); errors.As(err, &f) {
+	return nodeFailed(err)
+}
+
+// boxFailed is skillsFailed for what was done in a sandbox.
+func boxFailed(title string, err error) error {
+	var f *failure
+	if err = skillsFailed(err); errors.As(err, &f) {
 		return err
 	}
-	if errors.Is(err, envd.ErrNotReady) || errors.Is(err, envd.ErrNoSandbox) || errors.Is(err, envd.ErrUnauthenticated) || errors.Is(err, envd.ErrCut) {
-		return insideFailed("SANDBOX", err)
+	for _, inside := range []error{envd.ErrNotReady, envd.ErrNoSandbox, envd.ErrUnauthenticated, envd.ErrCut} {
+		if errors.Is(err, inside) {
+			return insideFailed(title, err)
+		}
 	}
-	return err
+	return sandboxFailed(err)
 }
 
 // atOnce does something n times, some at a time, and waits for all.

@@ -36,11 +36,12 @@ runs; a paused one is left for sandbox resume, and named ones are resumed as any
 	return cmd
 }
 
-// overlaidBox is the overlay of one sandbox.
+// overlaidBox is the overlay of one sandbox; nil, and no part of the JSON, where
+// it is not known.
 type overlaidBox struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	skills.Overlaid
+	*skills.Overlaid
 	Error string `json:"error,omitempty"`
 	title string
 }
@@ -103,14 +104,10 @@ func (s *sandboxes) overlays(ctx context.Context, boxes []sandbox.Sandbox, do fu
 	atOnce(len(boxes), asksAtOnce, func(i int) {
 		one := boxes[i]
 		done[i] = overlaidBox{ID: one.ID, Name: one.Name, title: one.Title()}
-		t, err := s.reachable(ctx, one)
-		if err == nil {
-			done[i].Overlaid, err = do(t, ctx)
-			t.service.Close()
-		}
-		if err != nil {
+		var err error
+		if done[i].Overlaid, err = s.overlayOf(ctx, one, do); err != nil {
 			done[i].Error = err.Error()
-			failures[i] = skillsFailed(fmt.Errorf("sandbox %s: %w", one.Title(), err))
+			failures[i] = boxFailed(one.Title(), fmt.Errorf("sandbox %s: %w", one.Title(), err))
 		}
 	})
 	var errs []error
@@ -122,17 +119,22 @@ func (s *sandboxes) overlays(ctx context.Context, boxes []sandbox.Sandbox, do fu
 	return done, errs
 }
 
-// reachable is the target of a sandbox that was listed. The caller closes its service only.
-func (s *sandboxes) reachable(ctx context.Context, one sandbox.Sandbox) (*target, error) {
+// overlayOf does something in a sandbox that was listed.
+func (s *sandboxes) overlayOf(ctx context.Context, one sandbox.Sandbox, do func(*target, context.Context) (skills.Overlaid, error)) (*skills.Overlaid, error) {
 	found, err := s.client.Refresh(ctx, one)
 	if err != nil {
-		return nil, sandboxFailed(err)
+		return nil, err
 	}
 	service, err := s.client.Route.Service(found)
 	if err != nil {
 		return nil, err
 	}
-	return &target{found, s, service}, nil
+	defer service.Close()
+	o, err := do(&target{found, s, service}, ctx)
+	if err != nil && len(o.Failed) == 0 {
+		return nil, err
+	}
+	return &o, err
 }
 
 // refresh makes the overlay. Links that could not be made are an error, too.
@@ -148,6 +150,9 @@ func (t *target) refresh(ctx context.Context) (skills.Overlaid, error) {
 func (a *app) printOverlaid(out io.Writer, done []overlaidBox) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range done {
+		if d.Overlaid == nil {
+			continue
+		}
 		for _, list := range d.lists() {
 			for _, name := range list.names {
 				fmt.Fprintf(table, "%s\t%s\t%s\n", printable(d.title), list.word, printable(name))

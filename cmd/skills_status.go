@@ -31,11 +31,13 @@ nothing.`,
 
 // skillsNode is what a node has.
 type skillsNode struct {
-	Node string `json:"node"`
-	skills.Ledger
-	Skills     int      `json:"skills"`
-	Changed    []string `json:"changed"` // on the node, missing ones among them
-	Others     []string `json:"others"`  // that no deploy put there
+	Node   string `json:"node"`
+	Skills int    `json:"skills"`
+	skills.Revision
+	Hermesbox  string   `json:"hermesbox"`   // the version that deployed
+	DeployedAt string   `json:"deployed_at"` // empty where nothing was
+	Changed    []string `json:"changed"`     // on the node since, missing ones among them
+	Others     []string `json:"others"`      // that no deploy put there
 	Unfinished bool     `json:"unfinished"`
 	Error      string   `json:"error,omitempty"`
 }
@@ -102,7 +104,8 @@ func lookAtNode(ctx context.Context, n node.Node, p skills.Place) (skillsNode, e
 		out.Error = err.Error()
 		return out, err
 	}
-	out.Ledger, out.Skills, out.Unfinished = f.Ledger, len(f.Deployed), f.Unfinished
+	out.Skills, out.Revision, out.Unfinished = len(f.Deployed), f.Ledger.Revision, f.Unfinished
+	out.Hermesbox, out.DeployedAt = f.Ledger.Hermesbox, modified(f.Ledger.Time)
 	return out, nil
 }
 
@@ -122,7 +125,7 @@ func (a *app) printSkillsStatus(out io.Writer, s skillsStatus) error {
 	}
 	for _, n := range s.Nodes {
 		if n.Error == "" {
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", printable(n.Node), n.Skills, printable(n.Revision.String()), modified(n.Time), firstNames(n.Changed, 5), firstNames(n.Others, 5))
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", printable(n.Node), n.Skills, printable(n.Revision.String()), printable(n.DeployedAt), firstNames(n.Changed, 5), firstNames(n.Others, 5))
 		}
 	}
 	if len(s.Sandboxes) > 0 {
@@ -132,7 +135,7 @@ func (a *app) printSkillsStatus(out io.Writer, s skillsStatus) error {
 		fmt.Fprintln(table, "SANDBOX\tLINKED\tPRIVATE\tMISSING\tDANGLING")
 	}
 	for _, b := range s.Sandboxes {
-		if b.Error == "" {
+		if b.Overlaid != nil {
 			private := slices.Concat(b.Private, b.Elsewhere)
 			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", printable(b.title), len(b.Kept), firstNames(private, 5), firstNames(b.Missing, 5), firstNames(b.Dangling, 5))
 		}
