@@ -38,7 +38,9 @@ func (a *app) homes(ctx context.Context, only string) (*sandboxes, error) {
 		s.close()
 		return nil, usagef("there is no node access").withHint("list the nodes under nodes: in hermesbox.yaml, each with its SSH address")
 	}
-	s.client.Nodes = slices.DeleteFunc(s.client.Nodes, func(n node.Node) bool { return only != "" && n.Name() != only })
+	left := func(n node.Node) bool { return only != "" && n.Name() != only }
+	s.others = slices.DeleteFunc(slices.Clone(s.client.Nodes), func(n node.Node) bool { return !left(n) })
+	s.client.Nodes = slices.DeleteFunc(s.client.Nodes, left)
 	if len(s.client.Nodes) == 0 {
 		s.close()
 		return nil, usagef("--node %q is no node here", only).withHint("leave it away, or name one of those under nodes in hermesbox.yaml")
@@ -105,15 +107,12 @@ func titles(all []sandbox.Sandbox) []string {
 func homeFailed(err error) error {
 	var f *failure
 	var held *sandbox.HeldError
-	var twice *sandbox.TwiceError
 	hint := ""
 	switch {
 	case err == nil || errors.As(err, &f):
 		return err
 	case errors.As(err, &held):
 		hint = "hermesbox sandbox stop " + printable(held.Holder.Title()) + " frees it; nothing was changed"
-	case errors.As(err, &twice):
-		hint = "name the node with --node"
 	case errors.Is(err, sandbox.ErrSecretInImage):
 		hint = "every home would get it: take it out of the image, and set it in the homes that need it"
 	case errors.Is(err, sandbox.ErrNoTemplate):

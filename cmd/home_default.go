@@ -28,8 +28,8 @@ func (s *sandboxes) seedTemplate(ctx context.Context, given string) (string, err
 // seedDefault makes the default home of a node, and says what did not go in.
 func (s *sandboxes) seedDefault(ctx context.Context, n node.Node, template string, refresh bool) (sandbox.Default, error) {
 	seed := sandbox.Seed{Cube: s.link.Client, Route: s.client.Route, Template: template, Refresh: refresh, Note: s.app.note}
-	if host := s.client.Addresses[n.Name()]; host != "" && len(s.client.Nodes) > 1 {
-		seed.Hosts = []string{host}
+	if len(s.client.Nodes)+len(s.others) > 1 {
+		seed.Hosts = s.client.Scope(ctx, n)
 	}
 	made, err := sandbox.SeedDefault(ctx, n, s.client.Layout, seed)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hermesbox/hermesbox/cmd"
+	"github.com/hermesbox/hermesbox/internal/dockertest"
 	"github.com/hermesbox/hermesbox/internal/sshtest"
 )
 
@@ -83,20 +84,20 @@ func TestHomesOnNodes(t *testing.T) {
 	n := newNodesTest(t, "- {name: one, ssh: SERVER}\n- {name: two, ssh: SERVER}\n- {name: off, ssh: \"root@127.0.0.1:1\"}\n")
 	n.write("default/config.yaml", "a: b\n")
 	n.write("alice/config.yaml", "a: b\n")
-	n.write("bob/\x1b[31mred", "")
+	n.write("ben/\x1b[31mred", "")
 	n.want(5, "alice    initialised    one   ", "node off", "home", "ls")
 	n.want(5, "ann\n", "", "home", "ls")
 	n.want(0, `"entries": [`, "", "--output", "json", "home", "ls", "--node", "two")
 	n.want(5, `"node": "two"`, `{"error":`, "--output", "json", "home", "show", "alice")
-	n.want(0, `entries   "\x1b[31mred"`, "", "home", "show", "bob", "--node", "one")
+	n.want(0, `entries   "\x1b[31mred"`, "", "home", "show", "ben", "--node", "one")
 	n.want(1, "", "there is no home carl", "home", "show", "carl", "--node", "one")
 	n.want(1, "", "node off", "home", "ls", "--node", "off")
 	n.want(2, "", `--node "three" is not configured`, "home", "seed", "carl", "--node", "three")
 	n.want(1, "", "node off", "home", "seed", "carl")
 	n.want(0, "carl\n", "home carl on node two: seeded", "home", "seed", "carl", "--node", "two")
 	n.want(0, "alice\n", "home alice on node one: kept", "home", "seed", "alice", "--node", "one")
-	n.want(1, "", `hint: hermesbox home seed --adopt bob`, "home", "seed", "bob", "--node", "one")
-	n.want(0, "bob\n", "added", "home", "seed", "bob", "--adopt", "--node", "one")
+	n.want(1, "", `hint: hermesbox home seed --adopt ben`, "home", "seed", "ben", "--node", "one")
+	n.want(0, "ben\n", "added", "home", "seed", "ben", "--adopt", "--node", "one")
 	n.want(1, "", "no READY template", "home", "seed", "--from-template", "--node", "one")
 }
 
@@ -110,6 +111,29 @@ func TestHomeOfManyNodes(t *testing.T) {
 	n.want(0, "default\n", "node one has a default home", "home", "seed", "--from-template", "--template", "snap-1")
 }
 
+// TestHomeElsewhere: a node that is named does not get a second home beside that
+// of another. What root sees on the second is another directory.
+func TestHomeElsewhere(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		dockertest.Missing(t, "root", "a mount namespace needs it")
+	}
+	other, become := t.TempDir(), filepath.Join(t.TempDir(), "become")
+	n := newNodesTest(t, "- {name: one, ssh: SERVER}\n- {name: two, ssh: SERVER, become: unshare -m "+become+"}\n")
+	if err := os.WriteFile(become, []byte("#!/bin/sh\nmount --bind "+other+" "+n.root+" && exec \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n.write("default/config.yaml", "a: b\n")
+	n.write("alice/config.yaml", "a: b\n")
+	n.want(1, "", "home alice is not on node two, but on one\nhermesbox: hint: leave --node away", "home", "seed", "alice", "--node", "two")
+	n.want(1, "", "no READY template", "home", "seed", "carl", "--node", "two") // its own default home is missing
+	n.want(0, "alice\n", "on node one: kept", "home", "seed", "alice", "--node", "one")
+	n.want(0, "alice\n", "on node one: kept", "home", "seed", "alice")
+	if made, err := os.ReadDir(filepath.Join(other, "hermes-homes")); err != nil || len(made) != 1 {
+		t.Errorf("on node two: %v, %v", made, err)
+	}
+}
+
 // TestHomeHeld: a home that is not initialised does not change while a paused sandbox has it.
 func TestHomeHeld(t *testing.T) {
 	t.Parallel()
@@ -120,7 +144,11 @@ func TestHomeHeld(t *testing.T) {
 	n.want(1, "", "hint: hermesbox sandbox stop ann frees it", "home", "seed", "alice")
 	n.write("alice/config.yaml", "a: b\n")
 	n.want(0, "alice\n", "kept", "home", "seed", "alice")
-	n.want(0, "bob\n", "seeded", "home", "seed", "bob") // its sandbox is superseded
+	n.want(0, "bob\n", "seeded", "home", "seed", "bob") // its sandbox is superseded, and has another directory
+	if err := os.Rename(filepath.Join(n.root, "hermes-homes/bob/config.yaml"), filepath.Join(n.root, "hermes-homes/bob/other")); err != nil {
+		t.Fatal(err)
+	}
+	n.want(1, "", "hint: hermesbox sandbox stop sb-0 frees it", "home", "seed", "bob", "--adopt")
 }
 
 // TestHomeWaits: who waits for another run says so.

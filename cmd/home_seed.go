@@ -134,7 +134,8 @@ func (s *sandboxes) seedHome(ctx context.Context, opts homeSeedOptions) (seeding
 		return seeding{}, err
 	}
 	out := seeding{Home: opts.home, Node: n.Name(), Left: []string{}}
-	if kept, err := s.heldHome(ctx, n, opts.home); err != nil || kept {
+	kept, err := s.heldHome(ctx, n, opts.home)
+	if err != nil || kept && !opts.refresh {
 		out.Did = sandbox.Kept
 		return out, err
 	}

@@ -5,11 +5,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hermesbox/hermesbox/internal/config"
 	"github.com/hermesbox/hermesbox/internal/envd"
+	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/sandbox"
 	"github.com/hermesbox/hermesbox/skills"
 )
@@ -30,10 +32,11 @@ type sandboxes struct {
 	cfg    config.Config
 	link   *connected
 	client *sandbox.Client
+	others []node.Node // that --node left out of the client's
 }
 
 func (s *sandboxes) close() {
-	if err := closeNodes(s.client.Nodes); err != nil && s.app.verbose {
+	if err := closeNodes(slices.Concat(s.client.Nodes, s.others)); err != nil && s.app.verbose {
 		s.app.note("%v", err)
 	}
 	s.link.Close()
@@ -71,7 +74,7 @@ func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start
 	if local {
 		client.Version = "0.7.0" // what the local Cube speaks as
 	}
-	s := &sandboxes{a, cfg, link, client}
+	s := &sandboxes{app: a, cfg: cfg, link: link, client: client}
 	client.Overlay = s.overlay
 	s.connectNodes(ctx)
 	hearNodes(client.Nodes, a.note)

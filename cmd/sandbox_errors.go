@@ -22,6 +22,7 @@ var sandboxAdvices = []advice{
 	{sandbox.ErrRunsAlready, exitFailed, "the image starts it at boot, so that all sandboxes share its memory: use an image that does not, such as hermesbox build's, or --no-web-ui"},
 	{sandbox.ErrBakedToken, exitFailed, "whoever has one sandbox of this template could open all: remove it from the image and make the template anew"},
 	{sandbox.ErrNoWebUI, exitFailed, "use a template of an image from hermesbox build, or --no-web-ui"},
+	{sandbox.ErrSeedElsewhere, exitFailed, "try again, or use Cube 0.7.0 or later, which can be told the node: its name in nodes, or its address, must be as Cube lists it"},
 	{sandbox.ErrReadOnly, exitFailed, "mount it read-write on the node"},
 	{sandbox.ErrLocked, exitFailed, "try again when that run has ended"},
 	{sandbox.ErrTaken, exitFailed, "try again; nothing was overwritten"},
@@ -57,6 +58,7 @@ func hintTyped(err error) string {
 	var held *sandbox.HeldError
 	var bare *sandbox.NotInitialisedError
 	var twice *sandbox.TwiceError
+	var elsewhere *sandbox.ElsewhereError
 	var path *sandbox.PathError
 	var space *sandbox.SpaceError
 	var refused *cube.Error
@@ -68,7 +70,9 @@ func hintTyped(err error) string {
 	case errors.As(err, &bare):
 		return "hermesbox home seed --adopt " + bare.Home + " adds what is missing; nothing of it was touched"
 	case errors.As(err, &twice):
-		return "name the node with --node, and remove the copy on the other"
+		return "name the node with --node. Nodes that share one file system have one home between them; of two homes look at both (hermesbox home show " + twice.Home + ") before you move one away"
+	case errors.As(err, &elsewhere):
+		return "leave --node away, or copy the home there first; it would begin anew on " + elsewhere.Node
 	case errors.As(err, &path):
 		return "put it right on the node; nothing of it was touched"
 	case errors.As(err, &space):

@@ -72,7 +72,7 @@ func partly(done int, errs ...error) error {
 	}
 	first := failed(errs[0])
 	code := first.code
-	if done > 0 && code == exitFailed {
+	if done > 0 {
 		code = exitPartly
 	}
 	if len(errs) == 1 {

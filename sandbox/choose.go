@@ -113,16 +113,27 @@ func (m *making) held(all []Sandbox, counts func(Sandbox) bool) error {
 	return nil
 }
 
+// sharer is a live sandbox that has our home too, which only ShareHome allows.
+func (m *making) sharer() *Sandbox {
+	for i, s := range m.before {
+		if s.Live() && s.Home == m.made.Home && (m.replaces == nil || s.ID != m.replaces.ID) {
+			return &m.before[i]
+		}
+	}
+	return nil
+}
+
 // pick chooses the node: the one that has the home, else the one with most room.
 func (m *making) pick(looks []look) error {
 	if len(looks) == 0 {
 		return nil
 	}
-	var usable []look
+	var usable, others []look
 	var errs []error
 	for _, l := range looks {
 		switch {
 		case m.spec.Node != "" && l.node.Name() != m.spec.Node:
+			others = append(others, l)
 		case l.err != nil:
 			errs = append(errs, l.err)
 		case l.Root == Unusable:
@@ -131,7 +142,7 @@ func (m *making) pick(looks []look) error {
 			usable = append(usable, l)
 		}
 	}
-	having := slices.DeleteFunc(slices.Clone(usable), func(l look) bool { return l.Home.State == Absent || l.Home.State == Empty })
+	having, elsewhere := withHome(usable), withHome(others)
 	switch {
 	case len(having) > 1:
 		return &TwiceError{m.spec.Home, names(having)}
@@ -141,8 +152,16 @@ func (m *making) pick(looks []look) error {
 		return errors.Join(errs...)
 	case len(usable) == 0:
 		return fmt.Errorf("%w: no node is called %q", ErrSpec, m.spec.Node)
+	case len(elsewhere) > 0:
+		return &ElsewhereError{m.spec.Home, m.spec.Node, names(elsewhere)}
 	}
 	return m.settleOn(slices.MaxFunc(usable, func(a, b look) int { return cmp.Compare(a.Free, b.Free) }))
+}
+
+// withHome are those that have something of the home; a look that failed has
+// nothing.
+func withHome(looks []look) []look {
+	return slices.DeleteFunc(slices.Clone(looks), func(l look) bool { return l.err != nil || !l.Home.There() })
 }
 
 // settleOn takes a node, unless what it has for us cannot be used.
@@ -154,6 +173,9 @@ func (m *making) settleOn(l look) error {
 		return &PathError{l.node.Name(), m.Layout.Home(m.spec.Home), l.Home.Problem}
 	case l.Workspace == Unusable:
 		return &PathError{l.node.Name(), m.Layout.Workspace(m.spec.Workspace), l.WorkspaceProblem}
+	}
+	if holder := m.sharer(); holder != nil && l.Home.State == Empty {
+		return &PathError{l.node.Name(), m.Layout.Home(m.spec.Home), "it is empty, and to seed it would take it away from sandbox " + holder.Title() + ", which has it mounted"}
 	}
 	m.node = l.node
 	return nil
@@ -167,6 +189,16 @@ type TwiceError struct {
 
 func (e *TwiceError) Error() string {
 	return fmt.Sprintf("home %s is on several nodes: %s", e.Home, strings.Join(e.Nodes, ", "))
+}
+
+// ElsewhereError is a home that other nodes have, and not the one asked for.
+type ElsewhereError struct {
+	Home, Node string
+	Has        []string // the nodes that have it
+}
+
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("home %s is not on node %s, but on %s", e.Home, e.Node, strings.Join(e.Has, ", "))
 }
 
 func names(looks []look) []string {
@@ -200,7 +232,7 @@ func (m *making) pin(ctx context.Context) error {
 	if len(m.Nodes) == 1 && err == nil && len(known) == 1 {
 		return nil
 	}
-	m.scope = m.scopeOf(known)
+	m.scope = m.scopeOf(m.node, known)
 	if len(m.scope) > 0 && atLeast(since, "0.7.0") {
 		return nil
 	}
@@ -218,11 +250,20 @@ func (m *making) whyNotPinned(since string) string {
 	return "Cube does not list a node of this name or address"
 }
 
-// scopeOf is what Cube calls our node.
-func (m *making) scopeOf(known []cube.Node) []string {
-	address := m.Addresses[m.node.Name()]
+// Scope is what Cube calls a node, to have a sandbox put there; nothing where
+// Cube does not list it. A Cube that lists none may know its address.
+func (c *Client) Scope(ctx context.Context, n node.Node) []string {
+	known, err := c.Cube.Nodes(ctx)
+	if address := c.Addresses[n.Name()]; err != nil && address != "" {
+		return []string{address}
+	}
+	return c.scopeOf(n, known)
+}
+
+func (c *Client) scopeOf(n node.Node, known []cube.Node) []string {
+	address := c.Addresses[n.Name()]
 	for _, k := range known {
-		if k.ID == m.node.Name() || address != "" && (k.ID == address || k.IP == address) {
+		if k.ID == n.Name() || address != "" && (k.ID == address || k.IP == address) {
 			return []string{k.ID}
 		}
 	}

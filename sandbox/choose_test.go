@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -28,13 +29,14 @@ func TestNodeChosen(t *testing.T) {
 		words          string // said
 		fails          string // in the error, before anything is created
 	}{
-		"by address":              {version: "0.7.0", nodes: twoNodes, homes: []string{"b"}, scope: []any{"host-2"}},
-		"old Cube":                {version: "0.5.1", nodes: twoNodes, homes: []string{"b"}, words: "this Cube (0.5.1) cannot be told"},
-		"old Cube and pause":      {version: "0.5.1", nodes: twoNodes, homes: []string{"b"}, words: "cannot pause a sandbox with directories"},
-		"unknown to Cube":         {version: "0.7.0", homes: []string{"a"}, words: "Cube does not list a node of this name or address"},
-		"on both":                 {version: "0.7.0", nodes: twoNodes, homes: []string{"a", "b"}, fails: "home alice is on several nodes: a, b"},
-		"on both, one asked for":  {version: "0.7.0", nodes: twoNodes, homes: []string{"a", "b"}, node: "a", scope: []any{"host-1"}},
-		"a node that there isn't": {version: "0.7.0", nodes: twoNodes, node: "c", fails: `no node is called "c"`},
+		"by address":                {version: "0.7.0", nodes: twoNodes, homes: []string{"b"}, scope: []any{"host-2"}},
+		"old Cube":                  {version: "0.5.1", nodes: twoNodes, homes: []string{"b"}, words: "this Cube (0.5.1) cannot be told"},
+		"old Cube and pause":        {version: "0.5.1", nodes: twoNodes, homes: []string{"b"}, words: "cannot pause a sandbox with directories"},
+		"unknown to Cube":           {version: "0.7.0", homes: []string{"a"}, words: "Cube does not list a node of this name or address"},
+		"on both":                   {version: "0.7.0", nodes: twoNodes, homes: []string{"a", "b"}, fails: "home alice is on several nodes: a, b"},
+		"on both, one asked for":    {version: "0.7.0", nodes: twoNodes, homes: []string{"a", "b"}, node: "a", scope: []any{"host-1"}},
+		"on another, one asked for": {version: "0.7.0", nodes: twoNodes, homes: []string{"a"}, node: "b", fails: "home alice is not on node b, but on a"},
+		"a node that there isn't":   {version: "0.7.0", nodes: twoNodes, node: "c", fails: `no node is called "c"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,6 +73,26 @@ func TestNodeChosen(t *testing.T) {
 				t.Errorf("%q not in\n%s", test.words, said)
 			}
 		})
+	}
+}
+
+// TestSharedEmpty: a home that is emptied from within is not replaced under the
+// sandbox that has it mounted.
+func TestSharedEmpty(t *testing.T) {
+	t.Parallel()
+	f := newCubeAPI(t, "0.7.0")
+	f.box("sb-1", "running", ours("ann", "alice", "1"))
+	w := newWorld(t)
+	w.do(os.Mkdir(w.layout.Home("alice"), 0o700))
+	before := w.sh("stat -c %i hermes-homes/alice")
+	c, _ := f.client(t, movedNode{name: "a", dir: w.layout.Root})
+	spec := sandbox.Spec{Home: "alice", Workspace: "work", Name: "bea", ShareHome: true, Timeout: time.Minute, OnTimeout: cube.OnTimeoutKill}
+	_, err := c.Create(t.Context(), spec)
+	if err == nil || !strings.Contains(err.Error(), "would take it away from sandbox ann") || len(f.created) > 0 {
+		t.Errorf("%v, %d creates", err, len(f.created))
+	}
+	if after := w.sh("stat -c %i hermes-homes/alice"); after != before {
+		t.Error("the home is another directory")
 	}
 }
 

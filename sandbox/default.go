@@ -41,6 +41,10 @@ type Seed struct {
 	Note func(format string, args ...any)
 }
 
+// ErrSeedElsewhere means that Cube put the seed sandbox on a node that has not
+// the directory that it is to fill.
+var ErrSeedElsewhere = errors.New("the seed sandbox was put on another node")
+
 // Default is how a default home came to be.
 type Default struct {
 	Node string `json:"node"`
@@ -90,7 +94,7 @@ func (s Seed) fill(ctx context.Context, id, place string) (left []string, err er
 		Mounts:   []cube.HostMount{{HostPath: place, MountPath: seedMount}},
 	})
 	if errors.Is(err, cube.ErrHostPath) {
-		return nil, fmt.Errorf("the seed sandbox was put on another node: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrSeedElsewhere, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("creating the seed sandbox: %w", err)

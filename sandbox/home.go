@@ -38,6 +38,10 @@ type Home struct {
 	Modified time.Time `json:"modified,omitzero"`
 }
 
+// There tells whether the home has anything in it, or is something else than a
+// directory: nothing is seeded there.
+func (h Home) There() bool { return h.State != Absent && h.State != Empty }
+
 var (
 	// ErrNoDefaultHome means that the home is to be seeded and there is no
 	// default home to seed it from.
