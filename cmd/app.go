@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -60,12 +61,17 @@ func (a *app) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more, never secrets")
 }
 
-// checkFlags refuses values of global flags that no command knows.
-func (a *app) checkFlags() error {
-	if !slices.Contains([]string{"text", "json"}, a.output) {
+// moreFormats is the annotation of commands that know more output formats than
+// text and json.
+const moreFormats = "formats"
+
+// checkFlags refuses values of global flags that a command does not know; more
+// are output formats of its own.
+func (a *app) checkFlags(more ...string) error {
+	if !slices.Contains(append([]string{"text", "json"}, more...), a.output) {
 		given := a.output
 		a.output = "text"
-		return usagef("--output %q is no output format", given).withHint("use text or json")
+		return usagef("--output %q is no output format here", given).withHint("use %s", strings.Join(append([]string{"text", "json"}, more...), " or "))
 	}
 	if !slices.Contains([]string{"auto", "tty", "plain", "quiet", "rawjson"}, a.progress) {
 		return usagef("--progress %q is no progress mode", a.progress).withHint("use auto, tty, plain, quiet or rawjson")

@@ -16,8 +16,8 @@ func newRoot(app *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return app.checkFlags()
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return app.checkFlags(strings.Fields(cmd.Annotations[moreFormats])...)
 		},
 	}
 	root.SetIn(app.in)
@@ -40,6 +40,7 @@ func newRoot(app *app) *cobra.Command {
 		newHome(app),
 		newSkills(app),
 		newSandbox(app),
+		newVerify(app),
 		newLocal(app),
 		newDoctor(app),
 		newConfig(app),

@@ -1,0 +1,312 @@
+import errno
+import fcntl
+import hashlib
+import http.client
+import re
+import stat
+
+MANIFEST = "/usr/share/hermesbox/manifest"
+LITTER = {"._", ".DS_Store", "__MACOSX", ".AppleDouble", ".LSOverride", "Icon\r"}
+ROOT_LITTER = {".Spotlight-V100", ".Trashes", ".fseventsd", ".TemporaryItems", ".DocumentRevisions-V100", ".apdisk"}
+MANY = 1000
+
+
+def is_litter(name, top):
+    return name.startswith("._") or name in LITTER or top and name in ROOT_LITTER
+
+
+def litter():
+    found = []
+    for root in (AGENT, HOME, SKILLS):
+        for at, dirs, files in os.walk(root):
+            for name in dirs + files:
+                if is_litter(name, at == root) and len(found) < MANY:
+                    path = os.path.join(at, name)
+                    double = (head(path, 4) or b"") == b"\0\5\x16\7"
+                    found.append({"path": text(path), "double": double})
+    return {"found": found, "elsewhere": elsewhere()}
+
+
+def elsewhere():
+    """Litter in the rest of the image; what is mounted is not of it."""
+    found, device = [], os.lstat("/").st_dev
+    skip = {AGENT, HOME, SKILLS, "/proc", "/sys", "/dev", "/tmp", "/workspace", "/run"}
+    for at, dirs, files in os.walk("/"):
+        found += [text(os.path.join(at, n)) for n in dirs + files if is_litter(n, False)]
+        dirs[:] = [d for d in dirs if os.path.join(at, d) not in skip and same_device(os.path.join(at, d), device)]
+        if len(found) > MANY:
+            break
+    return found[:MANY]
+
+
+def same_device(path, device):
+    try:
+        return os.lstat(path).st_dev == device
+    except OSError:
+        return False
+
+
+def made(below):
+    """What the recipe makes itself below the agent's directory."""
+    first = below.split("/")[0]
+    return first == ".venv" or first.endswith(".egg-info") or "/__pycache__/" in "/" + below
+
+
+def source():
+    lines, outside = [], []
+    for at, dirs, files in os.walk(AGENT):
+        for name in dirs + files:
+            path = os.path.join(at, name)
+            below, mode = os.path.relpath(path, AGENT), os.lstat(path).st_mode
+            if made(below):
+                continue
+            if stat.S_ISLNK(mode):
+                target = os.readlink(path)
+                if not os.path.normpath(os.path.join(at, target)).startswith(AGENT + "/"):
+                    outside.append(text(below))
+            elif stat.S_ISREG(mode):
+                lines.append(digest(path).encode() + b"  " + os.fsencode(below) + b"\0")
+        dirs[:] = [d for d in dirs if not made(os.path.relpath(os.path.join(at, d), AGENT) + "/x")]
+    manifest = head(MANIFEST, 64 << 20)
+    return {"manifest": None if manifest is None else packed(manifest), "files": packed(b"".join(lines)), "outside": outside[:MANY]}
+
+
+def digest(path):
+    total = hashlib.sha256()
+    with open(path, "rb") as f:
+        while block := f.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
+def version():
+    """project.version of the source."""
+    project, found = (head(AGENT + "/pyproject.toml", 1 << 20) or b"").decode("utf-8", "replace"), False
+    for line in project.splitlines():
+        if line.strip().startswith("["):
+            found = line.strip() == "[project]"
+        hit = re.match(r"\s*version\s*=\s*[\"']([^\"']+)", line)
+        if found and hit:
+            return hit.group(1)
+    return ""
+
+
+def mounts():
+    with open("/proc/self/mountinfo", errors="backslashreplace") as f:
+        return [line.rstrip("\n") for line in f]
+
+
+def write_probe():
+    return {path: probe(path) for path in (HOME, "/workspace", SKILLS)}
+
+
+def probe(path):
+    """Empty where a file can be written, locked, kept, renamed and removed; else why not."""
+    name = "%s/.hermesbox-probe-%s" % (path, MARK)
+    try:
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
+    try:
+        with open(fd, "wb") as f:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            f.write(b"x" * 65536)
+            f.flush()
+            os.fsync(f.fileno())
+        os.rename(name, name + "-2")
+        name += "-2"
+        return "" if os.stat(name).st_size == 65536 else "what was written is not there"
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
+    finally:
+        os.unlink(name)
+
+
+def home():
+    config = head(HOME + "/config.yaml", 1 << 20)
+    names = {}
+    for entry in os.scandir(HOME):
+        kind = "link" if entry.is_symlink() else "dir" if entry.is_dir() else "file"
+        names[text(entry.name)] = kind
+    return {"config": None if config is None else base64.b64encode(config).decode(), "names": names}
+
+
+def public():
+    """The public skills: how each stands in the home, and whether it is for this system."""
+    found = {}
+    for name in sorted(os.listdir(SKILLS)):
+        skill, link = SKILLS + "/" + name, HOME + "/skills/" + name
+        front = head(skill + "/SKILL.md", 65536)
+        if front is None or not re.match(r"[a-z0-9][a-z0-9._-]*\Z", name):
+            continue
+        platforms = re.search(rb"^platforms:(.*(?:\n[ \t]*-.*)*)", front, re.M)
+        copy = os.path.isdir(link) and not os.path.islink(link) and tree(link) == tree(skill)
+        found[name] = {"copy": copy, "here": not platforms or b"linux" in platforms.group(1)}
+    return found
+
+
+def tree(root):
+    """A digest of names and contents."""
+    total, files = hashlib.sha256(), 0
+    for at, dirs, names in os.walk(root):
+        dirs.sort()
+        for name in sorted(names):
+            path = os.path.join(at, name)
+            files += 1
+            if files > 5000 or not stat.S_ISREG(os.lstat(path).st_mode):
+                return path
+            total.update(os.path.relpath(path, root).encode("utf-8", "surrogateescape") + b"\0" + digest(path).encode())
+    return total.hexdigest()
+
+
+def processes():
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as f:
+                args = [a.decode("utf-8", "replace") for a in f.read(65536).split(b"\0")]
+            with open("/proc/%s/stat" % pid) as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            found.append((int(pid), args, int(fields[19]) / os.sysconf("SC_CLK_TCK")))
+    return found
+
+
+def booted():
+    with open("/proc/stat") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("btime"))
+
+
+def listener(port):
+    """The process that listens on a port, 0 where none does."""
+    sockets = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table) as f:
+                rows = [line.split() for line in f.readlines()[1:]]
+        except OSError:
+            continue
+        sockets |= {"socket:[%s]" % r[9] for r in rows if r[3] == "0A" and int(r[1].rsplit(":", 1)[1], 16) == port}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            for fd in os.listdir("/proc/%s/fd" % pid):
+                if os.readlink("/proc/%s/fd/%s" % (pid, fd)) in sockets:
+                    return int(pid)
+        except OSError:
+            continue
+    return 0
+
+
+def environment(pid):
+    with open("/proc/%d/environ" % pid, "rb") as f:
+        pairs = [p.partition(b"=") for p in f.read(1 << 20).split(b"\0") if b"=" in p]
+    return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, _, v in pairs}
+
+
+def web():
+    """The process of the Web UI: who it is, and when it began."""
+    pid = listener(9000)
+    if not pid:
+        return None
+    env = environment(pid)
+    began = next((s for p, _, s in processes() if p == pid), None)
+    return {"pid": pid, "uid": os.stat("/proc/%d" % pid).st_uid, "home": env.get("HOME"), "hermes_home": env.get("HERMES_HOME"),
+            "began": None if began is None else booted() + began}
+
+
+SECRET_FILES = {".token", ".env", "auth.json", ".anthropic_oauth.json", "google_oauth.json", "state.db", "hermes-web-ui.db", ".git-credentials",
+                ".netrc", "id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"}
+
+
+def secrets():
+    """Names only, never a value."""
+    init = sorted(name for name, value in environment(1).items() if value)
+    files = []
+    files += [AGENT + "/" + n for n in SECRET_FILES if head(AGENT + "/" + n, 1)]
+    for root in ("/root", "/home", "/usr/share/hermesbox", "/opt/hermes-web-ui", "/etc/hermes"):
+        for at, dirs, names in os.walk(root):
+            if at in (HOME, SKILLS):
+                dirs[:] = []
+                continue
+            if "node_modules" in dirs or ".venv" in dirs or ".git" in dirs:
+                dirs[:] = [d for d in dirs if d not in ("node_modules", ".venv", ".git")]
+            for name in names:
+                path = os.path.join(at, name)
+                if name in SECRET_FILES and not os.path.realpath(path).startswith(HOME + "/") and os.path.getsize(path):
+                    files.append(text(path))
+    for path, sign in (("/root/.npmrc", b"_auth"), ("/etc/npmrc", b"_auth"), ("/root/.docker/config.json", b'"auth"'),
+                       ("/root/.aws/credentials", b"secret"), ("/root/.config/pip/pip.conf", b"@"), ("/etc/pip.conf", b"@")):
+        if sign in (head(path, 65536) or b""):
+            files.append(path)
+    return {"init": init, "files": sorted(files)[:MANY]}
+
+
+def system():
+    disks = {}
+    for path in ("/", HOME, "/workspace"):
+        try:
+            room = os.statvfs(path)
+            disks[path] = {"free": room.f_bavail * room.f_frsize, "size": room.f_blocks * room.f_frsize}
+        except OSError:
+            continue
+    gateways = [pid for pid, args, _ in processes() if is_gateway(args)]
+    log = (tail("%s/web-ui/logs/supervisor.log" % HOME, 65536) or b"").decode("utf-8", "replace")
+    ends = re.findall(r"^(\S+Z) the Web UI ended with exit code (\d+)", log, re.M)
+    starts = (tail(HOME + "/gateway-starts.log", 65536) or b"").decode("utf-8", "replace").split()
+    end = head("/run/hermesbox-web-ui.end", 64)
+    return {"now": time.time(), "disks": disks, "gateways": gateways, "ends": ends[-20:], "ended": None if end is None else end.decode("utf-8", "replace").strip(),
+            "starts": [float(s) for s in starts if re.match(r"[0-9.]+\Z", s)][-50:]}
+
+
+def is_gateway(args):
+    """hermes gateway run, and not a shell that has these words in a line."""
+    words = [os.path.basename(a) for a in args[:3]]
+    at = words.index("hermes") if "hermes" in words else -1
+    return at >= 0 and args[at + 1:at + 3] == ["gateway", "run"]
+
+
+def tail(path, limit):
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as f:
+            f.seek(max(0, os.fstat(f.fileno()).st_size - limit))
+            return f.read(limit)
+    except OSError:
+        return None
+
+
+def local():
+    """What the two ports answer from inside."""
+    return {"49983": get(49983, "/health"), "9000": get(9000, "/"), "health": get(9000, "/health")}
+
+
+def get(port, path):
+    try:
+        to = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        to.request("GET", path)
+        got = to.getresponse()
+        return {"status": got.status, "body": got.read(4096).decode("utf-8", "replace")}
+    except (OSError, http.client.HTTPException) as e:
+        return {"status": 0, "body": str(e)}
+
+
+def nonces():
+    return {path: (head(path, 1024) or b"").decode("utf-8", "replace").strip() for path in ASKED.get("nonces", [])}
+
+
+def marker():
+    """What a sandbox on these directories sees of another's mark."""
+    seen = {path: (head(path, 1024) or b"").decode("utf-8", "replace").strip() for path in ASKED.get("markers", [])}
+    return {"seen": seen, "workspace": sorted(text(n) for n in os.listdir("/workspace"))[:MANY], "links": links()}
+
+
+def links():
+    at = HOME + "/skills"
+    return sorted(text(n) for n in os.listdir(at) if os.path.islink(at + "/" + n)) if os.path.isdir(at) else []
+
+
+for name, gather in (("litter", litter), ("source", source), ("version", version), ("mounts", mounts), ("write", write_probe), ("home", home),
+                     ("public", public), ("web", web), ("secrets", secrets), ("system", system), ("local", local), ("nonces", nonces), ("marker", marker)):
+    section(name, gather)
+answer()

@@ -1,0 +1,156 @@
+package verify
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed" // for the script
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/node"
+	"github.com/hermesbox/hermesbox/sandbox"
+)
+
+//go:embed node.sh
+var nodeScript string
+
+// planted are nonces on nodes, which the sandbox is to show.
+type planted struct {
+	file  string
+	nodes []plantedNode
+}
+
+// plantedNode is one node and what it has.
+type plantedNode struct {
+	node            node.Node
+	nonce           string
+	home, workspace string // planted, absent, or what was said
+	defaults        []kindName
+	skills          []kindName
+}
+
+// kindName is an entry of a directory: link, dir or file.
+type kindName struct{ kind, name string }
+
+var (
+	errNoNodes = errors.New("no node access")
+	errForeign = errors.New("hermesbox did not make it, so that its home and workspace are not known")
+)
+
+// files are where the sandbox sees the nonces.
+func (p planted) files() []string {
+	if p.file == "" {
+		return []string{}
+	}
+	return []string{sandbox.HomeMount + "/" + p.file, sandbox.WorkspaceMount + "/" + p.file}
+}
+
+// plant writes a nonce of its own on each node. It must be uprooted.
+func (s *subject) plant(ctx context.Context) (planted, error) {
+	switch {
+	case len(s.client.Nodes) == 0:
+		return planted{}, errNoNodes
+	case s.box.Home == "" || s.box.Workspace == "":
+		return planted{}, errForeign
+	}
+	p := planted{file: ".hermesbox-nonce-" + strings.ToLower(rand.Text()), nodes: make([]plantedNode, len(s.client.Nodes))}
+	errs := make([]error, len(p.nodes))
+	var wait sync.WaitGroup
+	for i, n := range s.client.Nodes {
+		wait.Go(func() { p.nodes[i], errs[i] = s.plantOn(ctx, n, p.file) })
+	}
+	wait.Wait()
+	return p, errors.Join(errs...)
+}
+
+func (s *subject) plantOn(ctx context.Context, n node.Node, file string) (plantedNode, error) {
+	l := s.client.Layout
+	p := plantedNode{node: n, nonce: rand.Text()}
+	all, err := tell(ctx, n, nodeScript, l.Home(s.box.Home), l.Workspace(s.box.Workspace), file, p.nonce, l.Default(), l.Skills())
+	for _, t := range all {
+		kind, name, _ := strings.Cut(t.value, " ")
+		switch t.key {
+		case "home":
+			p.home = t.value
+		case "workspace":
+			p.workspace = t.value
+		case "default":
+			p.defaults = append(p.defaults, kindName{kind, name})
+		case "skills":
+			p.skills = append(p.skills, kindName{kind, name})
+		}
+	}
+	if err != nil {
+		return p, fmt.Errorf("leaving a mark on node %s: %w", n.Name(), err)
+	}
+	return p, nil
+}
+
+const uprootScript = `for dir; do [ "$dir" = "$1" ] || [ -L "$dir" ] || rm -f "$dir/$1"; done; printf 'end\0\0'`
+
+// uproot removes the nonces, also after ctx has ended.
+func (s *subject) uproot(ctx context.Context, p planted) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var wait sync.WaitGroup
+	for _, n := range p.nodes {
+		if n.node == nil {
+			continue
+		}
+		wait.Go(func() {
+			if _, err := tell(ctx, n.node, uprootScript, p.file, s.client.Layout.Home(s.box.Home), s.client.Layout.Workspace(s.box.Workspace)); err != nil {
+				s.options.note("the mark %s stays on node %s, which does no harm: %v", p.file, n.node.Name(), err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// here is the node whose nonces the sandbox shows, both of them.
+func (s *subject) here() (plantedNode, bool) {
+	var seen map[string]string
+	p, err := s.nonces.get()
+	if err != nil || s.read("facts", "nonces", &seen) != nil {
+		return plantedNode{}, false
+	}
+	files := p.files()
+	for _, n := range p.nodes {
+		if seen[files[0]] == n.nonce && seen[files[1]] == n.nonce {
+			return n, true
+		}
+	}
+	return plantedNode{}, false
+}
+
+func (s *subject) nodes(context.Context) check.Result {
+	p, err := s.nonces.get()
+	switch {
+	case errors.Is(err, errNoNodes), errors.Is(err, errForeign):
+		return skipped(err.Error())
+	case err != nil:
+		return failing("hermesbox node check looks at the nodes", "%v", err)
+	}
+	var seen map[string]string
+	if err := s.read("facts", "nonces", &seen); err != nil {
+		return unknown(err)
+	}
+	if n, ok := s.here(); ok {
+		return passed("what was written on node %s is read in home and workspace", n.node.Name())
+	}
+	var said []string
+	for _, n := range p.nodes {
+		for i, dir := range []struct{ mount, state string }{{sandbox.HomeMount, n.home}, {sandbox.WorkspaceMount, n.workspace}} {
+			switch {
+			case dir.state != "planted":
+				said = append(said, fmt.Sprintf("node %s, %s: %.80q", n.node.Name(), dir.mount, dir.state))
+			case seen[p.files()[i]] != n.nonce:
+				said = append(said, fmt.Sprintf("node %s: %s is another directory", n.node.Name(), dir.mount))
+			}
+		}
+	}
+	return failing("it runs on another node, or was made with other directories: hermesbox sandbox rebuild makes it anew", "%s", strings.Join(said, "; "))
+}

@@ -1,0 +1,137 @@
+package verify
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermesbox/hermesbox/internal/cube"
+	"github.com/hermesbox/hermesbox/sandbox"
+)
+
+// lifetime ends sandboxes of a run that was killed.
+const lifetime = 30 * time.Minute
+
+// cleanPatience is how long the removal may take, also after an interrupt.
+const cleanPatience = 2 * time.Minute
+
+// own are the sandboxes of a run, and the ids of homes and workspaces.
+type own struct {
+	client  *sandbox.Client
+	options Options
+	spec    sandbox.Spec // of the first; the others differ in their ids
+	id      string       // of the run, and its mark
+	marked  string       // the file that has the mark in the first's home and workspace
+
+	// before is what must not change, looked at before anything is verified.
+	before    map[string]string
+	beforeErr error
+
+	mu     sync.Mutex
+	boxes  []sandbox.Sandbox
+	places []string // ids, each of a home and of a workspace
+}
+
+// Smoke verifies a template with sandboxes of its own: spec tells the template,
+// empty is the newest, and the node; its ids are chosen here. They are removed
+// in any case, also when ctx ends, with their homes and workspaces. An error
+// means that no sandbox came about; of one that did not start well the checks tell.
+func Smoke(ctx context.Context, client *sandbox.Client, spec sandbox.Spec, o Options) (_ Report, err error) {
+	if _, err := selection(o.Only, o.Skip); err != nil {
+		return Report{}, err
+	}
+	mine := &own{client: client, options: o, spec: spec, id: "verify-" + strings.ToLower(rand.Text())[:16]}
+	mine.marked = ".hermesbox-" + mine.id
+	mine.spec.Timeout, mine.spec.OnTimeout, mine.spec.AutoResume = lifetime, cube.OnTimeoutKill, true
+	defer func() { err = errors.Join(err, mine.clean(ctx)) }()
+	box, err := mine.make(ctx, mine.id, false)
+	if box.ID == "" {
+		return Report{}, fmt.Errorf("making a sandbox to verify: %w", err)
+	}
+	if ctx.Err() != nil {
+		return Report{}, context.Cause(ctx)
+	}
+	if err != nil {
+		o.note("the sandbox to verify did not start well: %v", err)
+	}
+	mine.before, mine.beforeErr = mine.survey(ctx)
+	return run(ctx, client, box, o, mine)
+}
+
+// make makes a sandbox on a home and a workspace of an id. One that was made but
+// did not start well is returned with the error.
+func (m *own) make(ctx context.Context, id string, bare bool) (sandbox.Sandbox, error) {
+	m.mu.Lock()
+	m.places = append(m.places, id)
+	m.mu.Unlock()
+	spec := m.spec
+	spec.Name, spec.Home, spec.Workspace, spec.NoWebUI = id, id, id, bare
+	m.options.note("making sandbox %s to verify", id)
+	made, err := m.client.Create(ctx, spec)
+	m.keep(made.Sandbox)
+	return made.Sandbox, err
+}
+
+// rebuild makes a sandbox anew on its home and workspace.
+func (m *own) rebuild(ctx context.Context, old sandbox.Sandbox) (sandbox.Sandbox, error) {
+	m.options.note("rebuilding sandbox %s", old.Title())
+	spec := m.spec
+	spec.Template, spec.NoWebUI = old.Template, true
+	made, err := m.client.Rebuild(ctx, old, spec)
+	m.keep(made.Sandbox)
+	return made.Sandbox, err
+}
+
+// keep remembers a sandbox, to be removed.
+func (m *own) keep(box sandbox.Sandbox) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if box.ID != "" {
+		m.boxes = append(m.boxes, box)
+	}
+}
+
+// clean removes what the run made, whatever has happened.
+func (m *own) clean(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanPatience)
+	defer cancel()
+	errs := make([]error, len(m.boxes))
+	var wait sync.WaitGroup
+	for i, box := range m.boxes {
+		wait.Go(func() {
+			if err := m.client.Stop(ctx, box); err != nil && !errors.Is(err, cube.ErrNotFound) {
+				errs[i] = fmt.Errorf("removing what verify made: %w", err)
+			}
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err // it may still write to its home
+	}
+	for _, n := range m.client.Nodes {
+		for _, id := range m.places {
+			l := m.client.Layout
+			if _, err := tell(ctx, n, cleanScript, l.State(), l.Home(id), l.Workspace(id)); err != nil {
+				errs = append(errs, fmt.Errorf("removing the home %s that verify made on node %s: %w", id, n.Name(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cleanScript removes a home and a workspace whose names nobody else has. They
+// are moved aside first, so that nothing that is half removed passes for a home.
+const cleanScript = `set -u
+stage=$1/stage
+for dir in "$2" "$3"; do
+	case ${dir##*/} in verify-????????????????) ;; *) exit 2 ;; esac
+	[ -d "$dir" ] && [ ! -L "$dir" ] || continue
+	aside=$dir
+	if [ -d "$stage" ] && [ ! -L "$stage" ] && mv "$dir" "$stage/" 2>/dev/null; then aside=$stage/${dir##*/}; fi
+	rm -rf "$aside" || exit 1
+done
+printf 'end\0\0'`

@@ -1,0 +1,170 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hermesbox/hermesbox/internal/envd"
+)
+
+//go:embed frame.py facts.py agent.py network.py turn.py
+var probeFiles embed.FS
+
+// launcher starts a Python that heeds neither the home nor its environment, the
+// system's before the agent's. Its first argument is whose is tried first.
+const launcher = `for python in "$1" /usr/bin/python3 /usr/local/bin/python3 /opt/hermes-agent/.venv/bin/python; do
+	if [ -x "$python" ] && "$python" -I -S -c '' 2>/dev/null; then shift; exec "$python" -I -S -B - "$@"; fi
+done
+echo 'no Python that runs' >&2
+exit 127`
+
+// Bounds of a probe.
+const (
+	probeBytes = 96 << 20
+	saidBytes  = 64 << 10
+	probeLimit = 3 * time.Minute
+)
+
+// errAnswer is an answer that no probe gives.
+var errAnswer = errors.New("the answer from inside cannot be read")
+
+// section is a part of what a probe gathered.
+type section struct {
+	MS    int64           `json:"ms"`
+	Data  json.RawMessage `json:"data"`
+	Error string          `json:"error"`
+}
+
+// facts are the sections by name.
+type facts map[string]section
+
+// read reads a section.
+func (f facts) read(name string, into any) error {
+	s, ok := f[name]
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: it has no %s", errAnswer, name)
+	case s.Error != "":
+		return fmt.Errorf("gathering %s: %.300s", name, s.Error)
+	}
+	if err := json.Unmarshal(s.Data, into); err != nil {
+		return fmt.Errorf("%w: %s: %w", errAnswer, name, err)
+	}
+	return nil
+}
+
+// gather runs a probe in a sandbox. asked is what it is to know, want the
+// sections; none is all.
+func gather(ctx context.Context, service *envd.Client, name string, asked map[string]any) (facts, error) {
+	var script bytes.Buffer
+	for _, part := range []string{"frame.py", name} {
+		text, err := probeFiles.ReadFile(part)
+		if err != nil {
+			return nil, err
+		}
+		script.Write(text)
+	}
+	if asked == nil {
+		asked = map[string]any{}
+	}
+	args, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	mark := strings.ToLower(rand.Text())
+	out, err := python(ctx, service, script.String(), mark, string(args))
+	if err != nil {
+		return nil, fmt.Errorf("gathering facts in the sandbox: %w", err)
+	}
+	body, err := unframe(out, mark)
+	if err != nil {
+		return nil, err
+	}
+	var found facts
+	if err := json.Unmarshal(body, &found); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	return found, nil
+}
+
+// python runs a script and returns what it printed.
+func python(ctx context.Context, service *envd.Client, script string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	out, said := &limited{left: probeBytes}, &limited{left: saidBytes}
+	cmd := envd.Command{
+		Path: "/bin/sh", Args: append([]string{"-c", launcher, "sh", "/usr/bin/python3"}, args...), Dir: "/", KillOnCancel: true,
+		Env: map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"},
+	}
+	exit, err := service.Run(ctx, cmd, strings.NewReader(script), envd.Output{Stdout: out, Stderr: said})
+	switch {
+	case err != nil:
+		return nil, err
+	case !exit.OK():
+		return nil, fmt.Errorf("%s: %s", exit, lastLine(said.String()))
+	}
+	return out.Bytes(), nil
+}
+
+// unframe takes the body out of an answer, which must be nothing else.
+func unframe(out []byte, mark string) ([]byte, error) {
+	first, rest, _ := bytes.Cut(out, []byte("\n"))
+	length, ok := strings.CutPrefix(string(first), mark+" ")
+	n, err := strconv.Atoi(length)
+	if !ok || err != nil || n < 0 || n > len(rest) {
+		return nil, fmt.Errorf("%w: it begins with %.60q", errAnswer, first)
+	}
+	if string(rest[n:]) != "\n"+mark+" end\n" {
+		return nil, fmt.Errorf("%w: it does not end where it should", errAnswer)
+	}
+	return rest[:n], nil
+}
+
+// limited keeps what it is given, up to a limit, and then fails.
+type limited struct {
+	bytes.Buffer
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errors.New("the answer from inside is too long")
+	}
+	return l.Buffer.Write(p)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.ToValidUTF8(lines[len(lines)-1], "?")
+	return last[:min(len(last), 300)]
+}
+
+// later is a value that somebody works on.
+type later[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// begin works on a value; wait for it with get.
+func begin[T any](work func() (T, error)) *later[T] {
+	l := &later[T]{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.value, l.err = work()
+	}()
+	return l
+}
+
+func (l *later[T]) get() (T, error) {
+	<-l.done
+	return l.value, l.err
+}

@@ -1,0 +1,142 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/envd"
+	"github.com/hermesbox/hermesbox/sandbox"
+)
+
+// marks is what a sandbox sees of another's marks.
+type marks struct {
+	Seen      map[string]string `json:"seen"`
+	Workspace []string          `json:"workspace"`
+	Links     []string          `json:"links"`
+}
+
+// places are where the first sandbox leaves its mark.
+func (m *own) files() []string {
+	return []string{sandbox.HomeMount + "/" + m.marked, sandbox.WorkspaceMount + "/" + m.marked}
+}
+
+// leave writes the marks in the first sandbox, and looks at what must stay the same.
+func (s *subject) leave(ctx context.Context) (marks, error) {
+	for _, file := range s.own.files() {
+		if err := s.service.Put(ctx, file, 0o600, strings.NewReader(s.own.id+"\n")); err != nil {
+			return marks{}, fmt.Errorf("leaving a mark: %w", err)
+		}
+	}
+	return s.own.look(ctx, s.service)
+}
+
+// look asks a sandbox what it sees.
+func (m *own) look(ctx context.Context, service *envd.Client) (marks, error) {
+	found, err := gather(ctx, service, "facts.py", map[string]any{"want": []string{"marker"}, "markers": m.files()})
+	if err != nil {
+		return marks{}, err
+	}
+	var out marks
+	return out, found.read("marker", &out)
+}
+
+// inside does something in another sandbox of this run.
+func (m *own) inside(box sandbox.Sandbox, do func(*envd.Client) error) error {
+	service, err := m.client.Route.Service(box)
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	return do(service)
+}
+
+func (s *subject) rebuild(ctx context.Context) check.Result {
+	const remedy = "look at the sandbox and its node; homes and workspaces must outlive sandboxes"
+	before, err := s.leave(ctx)
+	if err != nil {
+		return failing(remedy, "%v", err)
+	}
+	box, err := s.own.rebuild(ctx, s.box)
+	if box.ID == "" {
+		return failing("hermesbox sandbox rebuild tells more", "no second sandbox came about: %v", err)
+	}
+	problems := []error{err}
+	var after marks
+	problems = append(problems, s.own.inside(box, func(service *envd.Client) (err error) {
+		if after, err = s.own.look(ctx, service); err != nil {
+			return err
+		}
+		for _, file := range s.own.files() {
+			if after.Seen[file] != s.own.id {
+				err = errors.Join(err, fmt.Errorf("the mark %s is not there", file))
+			}
+		}
+		if !slices.Equal(before.Links, after.Links) {
+			err = errors.Join(err, fmt.Errorf("the linked skills were %s and are %s", shown(before.Links), shown(after.Links)))
+		}
+		return errors.Join(err, s.stillOpen(ctx, service))
+	}))
+	if err := errors.Join(problems...); err != nil {
+		return failing(remedy, "sandbox %s: %s", box.ID, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return passed("sandbox %s has the marks in home and workspace, the same %d linked skills, and the network open", box.ID, len(after.Links))
+}
+
+// stillOpen asks the model endpoints again, where the first sandbox reached them.
+func (s *subject) stillOpen(ctx context.Context, service *envd.Client) error {
+	var first, second map[string]reached
+	if len(s.options.Endpoints) == 0 || s.read("network", "allowed", &first) != nil || judgeReached(first).Status == check.Fail {
+		return nil
+	}
+	found, err := gather(ctx, service, "network.py", map[string]any{"want": []string{"allowed"}, "allowed": s.options.Endpoints})
+	if err != nil {
+		return err
+	}
+	if err := found.read("allowed", &second); err != nil {
+		return err
+	}
+	if r := judgeReached(second); r.Status == check.Fail {
+		return fmt.Errorf("the network was open and is not: %s", r.Evidence)
+	}
+	return nil
+}
+
+func (s *subject) isolation(ctx context.Context) check.Result {
+	const remedy = "look at the mounts of both sandboxes: hermesbox sandbox show"
+	if s.own.beforeErr != nil {
+		return failing("hermesbox node check looks at the nodes", "%v", s.own.beforeErr)
+	}
+	other := s.own.id[:len(s.own.id)-1] + "_"
+	box, err := s.own.make(ctx, other, true)
+	if box.ID == "" {
+		return failing("hermesbox sandbox create tells more", "no third sandbox came about: %v", err)
+	}
+	var seen marks
+	err = errors.Join(err, s.own.inside(box, func(service *envd.Client) (err error) {
+		seen, err = s.own.look(ctx, service)
+		return err
+	}))
+	if err != nil {
+		return failing(remedy, "sandbox %s: %s", box.ID, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	for file, mark := range seen.Seen {
+		if mark != "" {
+			return failing(remedy, "a sandbox on another home and workspace sees %s", file)
+		}
+	}
+	if len(seen.Workspace) > 0 {
+		return failing(remedy, "a new workspace is not empty: %s", shown(seen.Workspace))
+	}
+	after, err := s.own.survey(ctx)
+	if err != nil {
+		return failing("hermesbox node check looks at the nodes", "%v", err)
+	}
+	if paths := changed(s.own.before, after); len(paths) > 0 {
+		return failing("a sandbox must not write there, and nobody else should while verify runs", "%d changed in the default home, the public skills or other homes: %s", len(paths), shown(paths))
+	}
+	return passed("a sandbox on another home and workspace sees no mark; %d entries of default home, skills and idle homes are as before", len(s.own.before))
+}

@@ -1,0 +1,21 @@
+# survey.sh ROOT EXCEPT…: prints a line for each thing under ROOT that must not change: the default home, the public
+# skills and the homes whose ids are not among EXCEPT. The line has what tells a change: kind, mode, owner, size, and the
+# times of the last change of content and of the entry, which nobody can set. No link is followed.
+set -u
+root=$1
+shift
+# survey DIR
+survey() {
+	[ -d "$1" ] && [ ! -L "$1" ] || return 0
+	find "$1" -xdev -exec stat -c '%F %a %u %g %s %Y %Z %i %n' {} + 2>/dev/null
+}
+for home in "$root"/hermes-homes/*; do
+	id=${home##*/}
+	case $id in verify-????????????????) continue ;; esac
+	known=no
+	for except; do
+		if [ "$except" = "$id" ]; then known=yes; fi
+	done
+	if [ "$known" = no ]; then survey "$home"; fi
+done
+survey "$root/hermes-common-skills"
