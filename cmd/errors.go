@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 )
 
 // failure is an error with the exit code it ends in and, where there is one,
@@ -57,8 +58,17 @@ func (a *app) report(err error) int {
 		return int(status)
 	}
 	f := failed(err)
-	a.printError(f.Error(), f.hint)
+	a.printError(f.Error(), a.repeatable(f.hint))
 	return f.code
+}
+
+// asksCube begins a command line that asks the Cube that --cube chose.
+var asksCube = regexp.MustCompile(`\bhermesbox (home|node|plan|sandbox|skills|template|up|verify)\b`)
+
+// repeatable puts --cube, where this run has it, into the commands of a hint:
+// without it they would ask another Cube, or none.
+func (a *app) repeatable(hint string) string {
+	return asksCube.ReplaceAllString(hint, a.again()+" $1")
 }
 
 func (a *app) printError(message, hint string) {
