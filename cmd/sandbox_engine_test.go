@@ -155,12 +155,15 @@ func TestSandboxes(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.run(0, "--output", "json", "sandbox", "ls").stdout), &list); err != nil || len(list) != 2 || list[0].Outdated || list[1].Outdated {
 		t.Errorf("%+v, %v", list, err)
 	}
-	anew := b.run(0, "-v", "sandbox", "rebuild", "alice", "--output", "json")
+	if kept := b.run(0, "sandbox", "rebuild", "alice"); !strings.Contains(kept.stderr, "web ui: skipped: --no-web-ui") {
+		t.Errorf("--no-web-ui is not kept: %s", kept.stderr)
+	}
+	anew := b.run(0, "-v", "sandbox", "rebuild", "alice", "--no-web-ui=false", "--output", "json")
 	if !strings.Contains(anew.stdout, `"detail": "kept"`) {
 		t.Errorf("rebuild: %s", anew.stdout)
 	}
 	if again := b.run(0, "sandbox", "url", "alice", "--with-token").stdout; !strings.HasSuffix(strings.TrimSpace(again), token) {
-		t.Error("the token did not survive two rebuilds")
+		t.Error("the token did not survive three rebuilds")
 	}
 	b.run(0, "sandbox", "stop", "alice", "robert")
 	for _, secret := range []string{token, canary} {

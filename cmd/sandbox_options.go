@@ -17,9 +17,11 @@ type sandboxOptions struct {
 	onTimeout string
 	noWebUI   bool
 	shareHome bool
+	given     func(flag string) bool
 }
 
 func (o *sandboxOptions) AddFlags(flags *pflag.FlagSet) {
+	o.given = flags.Changed
 	o.envOptions.AddFlags(flags)
 	flags.StringVar(&o.template, "template", "", "`template` to make it from, an id or a name (default: CUBE_TEMPLATE_ID, else the newest READY one of template.name)")
 	flags.StringVar(&o.timeout, "timeout", "", "idle `time` after which --on-timeout happens (default sandbox.timeout)")
@@ -43,6 +45,21 @@ func (o *sandboxOptions) spec(app *app, cfg config.Sandbox) (sandbox.Spec, error
 	}
 	return sandbox.Spec{
 		Env: env, Timeout: time.Duration(cfg.Timeout), OnTimeout: cfg.OnTimeout, AutoResume: cfg.AutoResume,
-		ShareHome: o.shareHome, NoWebUI: o.noWebUI,
+		ShareHome: o.shareHome, NoWebUI: o.noWebUI, Chosen: o.chosen(cfg),
 	}, nil
+}
+
+// chosen is what flags say.
+func (o *sandboxOptions) chosen(cfg config.Sandbox) sandbox.Chosen {
+	c := sandbox.Chosen{OnTimeout: o.onTimeout}
+	if o.timeout != "" {
+		c.Timeout = cfg.Timeout.String()
+	}
+	if o.given("no-web-ui") {
+		c.WebUI = sandbox.WebUIYes
+		if o.noWebUI {
+			c.WebUI = sandbox.WebUINo
+		}
+	}
+	return c
 }

@@ -49,7 +49,7 @@ sandbox rebuild makes it anew with the same home and workspace.`,
 }
 
 func (s *sandboxes) resume(ctx context.Context, one sandbox.Sandbox) error {
-	changed, err := s.client.Resume(ctx, one, s.cfg.Sandbox.Timeout.Std())
+	changed, err := s.client.Resume(ctx, one, one.Chosen.Window(s.cfg.Sandbox.Timeout.Std()))
 	if err == nil && !changed {
 		s.app.note("%s runs already", one.Title())
 	}

@@ -29,7 +29,8 @@ func newSandboxRebuild(app *app) *cobra.Command {
 		Short: "Make a sandbox anew, with the same name, home and workspace",
 		Long: `Rebuild stops a sandbox and makes it anew from the newest template, as after a change of
 template or mounts, or when a paused sandbox cannot be resumed. Home, workspace, name and the
-variables kept in the home stay. Where Cube cannot stop the old one, that one is left over,
+variables kept in the home stay, and so do --timeout, --on-timeout and --no-web-ui, as they
+were given for it, where they are not given anew (--no-web-ui=false starts the Web UI). Where Cube cannot stop the old one, that one is left over,
 and the new one takes the name. With --outdated it stops at the first failure.`,
 		Example: "  hermesbox sandbox rebuild alice\n  hermesbox sandbox rebuild --outdated",
 		Args:    maxArgs(1),
@@ -75,10 +76,25 @@ func (s *sandboxes) rebuild(ctx context.Context, old sandbox.Sandbox, spec sandb
 	made, err := s.client.Rebuild(ctx, old, spec)
 	var step *sandbox.StepError
 	if errors.As(err, &step) && step.ID == "" && step.Step > 1 {
-		s.app.note("%s is stopped, its home and workspace are intact; to go on: %s sandbox create --name %s --home %s --workspace %s",
-			old.Name, s.app.again(), old.Name, old.Home, old.Workspace)
+		s.app.note("%s is stopped, its home and workspace are intact; to go on: %s sandbox create --name %s --home %s --workspace %s%s",
+			old.Name, s.app.again(), old.Name, old.Home, old.Workspace, chosenFlags(old.Chosen))
 	}
 	return made, s.createFailed(made, err)
+}
+
+// chosenFlags ask again for what was chosen.
+func chosenFlags(c sandbox.Chosen) string {
+	var flags string
+	if c.Timeout != "" {
+		flags += " --timeout " + printable(c.Timeout)
+	}
+	if c.OnTimeout != "" {
+		flags += " --on-timeout " + printable(c.OnTimeout)
+	}
+	if c.WebUI == sandbox.WebUINo {
+		flags += " --no-web-ui"
+	}
+	return flags
 }
 
 // rebuildOutdated stops at the first failure: what broke one would break the

@@ -28,6 +28,7 @@ type cubeAPI struct {
 	boxes   []map[string]any
 	created []map[string]any
 	refusal string
+	stuck   bool // no sandbox can be ended
 }
 
 func newCubeAPI(t *testing.T, version string) *cubeAPI {
@@ -40,6 +41,12 @@ func newCubeAPI(t *testing.T, version string) *cubeAPI {
 		f.answer(w, http.StatusOK, f.boxes)
 	})
 	mux.HandleFunc("POST /sandboxes", f.create)
+	mux.HandleFunc("DELETE /sandboxes/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if !f.stuck {
+			t.Errorf("unexpected end of %s", r.PathValue("id"))
+		}
+		f.answer(w, http.StatusInternalServerError, map[string]any{"code": 500, "message": "CubeMaster returned error code 130593: sandbox not in normal state"})
+	})
 	mux.HandleFunc("GET /cubeapi/v1/nodes", func(w http.ResponseWriter, _ *http.Request) {
 		if f.nodes == "" {
 			w.WriteHeader(http.StatusNotFound)

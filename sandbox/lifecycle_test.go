@@ -27,11 +27,13 @@ import (
 
 // TestLostAndBusy: Cube forgets the metadata at a pause, and later can neither
 // resume nor stop the sandbox. The record still knows it; a rebuild goes on with
-// its name and its files.
+// its name, its files and what was chosen for it.
 func TestLostAndBusy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	made := s.create(s.spec("alice", "team"))
+	spec := s.spec("alice", "team")
+	spec.Timeout, spec.Chosen.Timeout = time.Hour, "1h0m0s"
+	made := s.create(spec)
 	s.sh(made.Sandbox, "echo kept >/root/.hermes/marker; echo kept >/workspace/marker")
 	s.fault("lose-metadata")
 	for _, want := range []bool{true, false} {
@@ -40,7 +42,7 @@ func TestLostAndBusy(t *testing.T) {
 		}
 	}
 	found, err := s.client.Find(t.Context(), "alice")
-	if err != nil || found.ID != made.ID || found.Home != "alice" || found.Workspace != "team" || found.State != "paused" || found.Generation != made.Generation {
+	if err != nil || found.ID != made.ID || found.Home != "alice" || found.Workspace != "team" || found.State != "paused" || found.Generation != made.Generation || found.Chosen != spec.Chosen {
 		t.Fatalf("after the metadata was lost: %+v, %v", found, err)
 	}
 	shown, err := s.client.Show(t.Context(), found)
@@ -65,8 +67,11 @@ func TestLostAndBusy(t *testing.T) {
 		t.Errorf("read back %q", got)
 	}
 	all, err := s.client.List(t.Context())
-	if err != nil || len(all) != 2 || all[0].ID != anew.ID || all[0].Superseded || !all[1].Superseded || all[1].Name != "alice" {
+	if err != nil || len(all) != 2 || all[0].ID != anew.ID || all[0].Chosen != spec.Chosen || all[0].Superseded || !all[1].Superseded || all[1].Name != "alice" {
 		t.Errorf("list: %+v, %v", all, err)
+	}
+	if now, err := s.client.Cube.GetSandbox(t.Context(), anew.ID); err != nil || time.Until(now.EndAt.Time) < 45*time.Minute {
+		t.Errorf("its idle window ends at %v, %v", now.EndAt, err)
 	}
 	s.fault()
 	for _, one := range all {

@@ -49,7 +49,7 @@ func (m *making) create(ctx context.Context) (outcome, error) {
 	}
 	if made.ID != "" {
 		m.made.ID, m.made.Domain, m.made.Generation = made.ID, made.Domain, generation
-		m.made.State = cube.Running
+		m.made.State, m.made.Chosen = cube.Running, m.spec.Chosen
 	}
 	if err == nil {
 		err = m.yield(ctx)
@@ -70,13 +70,14 @@ func (m *making) create(ctx context.Context) (outcome, error) {
 }
 
 func (m *making) request(generation int64) cube.NewSandbox {
+	metadata := map[string]string{
+		metaName: m.made.Name, metaHome: m.made.Home, metaWorkspace: m.made.Workspace,
+		metaTemplate: m.made.Template, metaGeneration: strconv.FormatInt(generation, 10),
+	}
+	m.spec.Chosen.addTo(metadata)
 	return cube.NewSandbox{
 		TemplateID: m.made.Template, Timeout: m.spec.Timeout, OnTimeout: m.spec.OnTimeout, AutoResume: m.spec.AutoResume,
-		Mounts: m.mounts, Nodes: m.scope,
-		Metadata: map[string]string{
-			metaName: m.made.Name, metaHome: m.made.Home, metaWorkspace: m.made.Workspace,
-			metaTemplate: m.made.Template, metaGeneration: strconv.FormatInt(generation, 10),
-		},
+		Mounts: m.mounts, Nodes: m.scope, Metadata: metadata,
 	}
 }
 

@@ -13,13 +13,14 @@ var ErrForeign = errors.New("its home and workspace are not known")
 // Rebuild makes a sandbox anew with the name, home and workspace of an old one,
 // which it stops first. Where Cube cannot stop it, it is left over, a warning
 // says so, and the new one takes the name. Spec gives all else; its name, home
-// and workspace are those of the old one. Nothing is stopped before what can be
-// checked was.
+// and workspace are those of the old one, and so is what was chosen for that one
+// and is not chosen anew. Nothing is stopped before what can be checked was.
 func (c *Client) Rebuild(ctx context.Context, old Sandbox, s Spec) (Created, error) {
 	if old.Home == "" || old.Workspace == "" {
 		return Created{}, fmt.Errorf("rebuilding %s: %w", old.Title(), ErrForeign)
 	}
 	s.Name, s.Home, s.Workspace = old.Name, old.Home, old.Workspace
+	s.keep(old.Chosen)
 	if s.Template == "" {
 		s.Template = c.successor(old)
 	}

@@ -24,6 +24,7 @@ type Record struct {
 	Template   string  `json:"template"`
 	Generation int64   `json:"generation"`
 	Mounts     []Mount `json:"mounts"`
+	Chosen     Chosen  `json:"chosen,omitzero"`
 }
 
 // recordLimit is the longest record that is read.
@@ -69,6 +70,7 @@ func (c *Client) fill(all []Sandbox, records map[string]Record) {
 		all[i].Mounts = r.Mounts
 		if s.lost() {
 			all[i].Name, all[i].Home, all[i].Workspace, all[i].Generation = r.Name, r.Home, r.Workspace, r.Generation
+			all[i].Chosen = r.Chosen
 		}
 	}
 }
@@ -120,7 +122,7 @@ func (c *Client) readRecords(ctx context.Context, n node.Node) (map[string][]byt
 func (m *making) record(ctx context.Context) error {
 	text, err := json.Marshal(Record{
 		ID: m.made.ID, Name: m.made.Name, Home: m.made.Home, Workspace: m.made.Workspace,
-		Template: m.made.Template, Generation: m.made.Generation, Mounts: m.made.Mounts,
+		Template: m.made.Template, Generation: m.made.Generation, Mounts: m.made.Mounts, Chosen: m.spec.Chosen,
 	})
 	if err != nil {
 		return fmt.Errorf("writing the record: %w", err)

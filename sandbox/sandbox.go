@@ -44,6 +44,7 @@ type Sandbox struct {
 	Domain string `json:"-"`
 	// Mounts are known from the record on the node only.
 	Mounts []Mount `json:"-"`
+	Chosen Chosen  `json:"-"`
 }
 
 // Mount is a directory of the node that a sandbox sees.
@@ -78,7 +79,7 @@ func known(s cube.Sandbox) Sandbox {
 		ID: s.ID, Name: s.Metadata[metaName], State: s.State,
 		Home: s.Metadata[metaHome], Workspace: s.Metadata[metaWorkspace],
 		Node: s.ClientID, Template: s.TemplateID, Generation: generation,
-		Started: s.StartedAt.Time, Domain: s.Domain,
+		Started: s.StartedAt.Time, Domain: s.Domain, Chosen: chosenOf(s.Metadata),
 	}
 }
 

@@ -30,6 +30,8 @@ type Spec struct {
 	ShareHome bool
 	// NoWebUI leaves the Web UI to be started by somebody else.
 	NoWebUI bool
+	// Chosen says which of these were asked for this one sandbox.
+	Chosen Chosen
 }
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
