@@ -4,14 +4,24 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// secretKey are the names whose values are secrets: not key_env, which names a
-// variable, and not max_tokens.
-var secretKey = regexp.MustCompile(`(?i)(^|_|-)(api_?key|token|secret|password|credential)$`)
+// secretKeys are the names whose values are secrets: words of settings and of
+// HTTP headers, the same in camelCase, and names of variables. Not key_env, which
+// names a variable, and not max_tokens.
+var secretKeys = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(^|_|-)((api|access|private|secret)[_-]?keys?|token|secret|passw(or)?d|passphrase|credentials?|authorization|cookie)$`),
+	regexp.MustCompile(`[a-z0-9](([aA]pi|[aA]ccess|[pP]rivate|[sS]ecret)Keys?|Token|Secret|Passw(or)?d|Passphrase|Credentials?|Authorization)$`),
+	regexp.MustCompile(`^[A-Z][A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$`),
+}
+
+func isSecretKey(name string) bool {
+	return slices.ContainsFunc(secretKeys, func(k *regexp.Regexp) bool { return k.MatchString(name) })
+}
 
 // secretIn finds a secret in Hermes's settings and names its key; "" for none.
 func secretIn(config []byte) (key string, err error) {
@@ -33,7 +43,7 @@ func secretBelow(n *yaml.Node, at string) string {
 			}
 			name := n.Content[i-1].Value
 			key = strings.TrimPrefix(at+"."+name, ".")
-			if secretKey.MatchString(name) && isSecret(child) {
+			if isSecretKey(name) && holdsSecret(child) {
 				return key
 			}
 		}
@@ -44,6 +54,11 @@ func secretBelow(n *yaml.Node, at string) string {
 	return ""
 }
 
+// holdsSecret tells whether a value is a secret, or a list that has one.
+func holdsSecret(n *yaml.Node) bool {
+	return isSecret(n) || n.Kind == yaml.SequenceNode && slices.ContainsFunc(n.Content, isSecret)
+}
+
 // isSecret tells a secret from a number, a switch, a reference to a variable
 // and the words that stand for no key.
 func isSecret(n *yaml.Node) bool {
@@ -51,7 +66,8 @@ func isSecret(n *yaml.Node) bool {
 		n = n.Alias
 	}
 	v := strings.TrimSpace(n.Value)
-	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && len(v) >= 8 && !strings.HasPrefix(v, "$") && v != "no-key-required"
+	named := strings.HasPrefix(v, "$") || strings.Contains(v, "${") // such as Bearer ${TOKEN}
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && len(v) >= 8 && !named && v != "no-key-required"
 }
 
 // parseConfig reads settings, nil where there are none.

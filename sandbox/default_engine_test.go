@@ -29,11 +29,14 @@ echo t >skills/one/references/tokens.md; echo s >skills/one/references/sessions.
 touch -d @1000000000 SOUL.md
 canary=canary-0123456789
 mkdir -p sessions logs memories web-ui mcp-tokens auth pairing state platforms profiles/p image_cache .hermesbox
+mkdir -p google_chat_user_tokens whatsapp/session .ssh chrome-debug session-exports
 for f in auth.json auth.lock .env .env.local .op.env .token my.token .anthropic_oauth.json google_oauth.json webhook_subscriptions.json \
 	state.db state.db-wal state.db-shm state.db-journal kanban.db x.sqlite x.SQLITE3 sessions/s.json logs/agent.log memories/MEMORY.md \
 	web-ui/.token web-ui/hermes-web-ui.db mcp-tokens/x auth/google_oauth.json pairing/x state/x platforms/x profiles/p/.env image_cache/x .hermesbox/env \
 	gateway.pid gateway.lock gateway_state.json gateway-starts.log .update_check .skills_prompt_snapshot.json channel_directory.json \
-	config.yaml.bak config.yaml.corrupt.1.bak server.pem id_ed25519 skills/one/.env skills/one/deep.db skills/.hub/lock.json skills/.usage.json ._SOUL.md .DS_Store; do
+	config.yaml.bak config.yaml.corrupt.1.bak server.pem id_ed25519 skills/one/.env skills/one/deep.db skills/.hub/lock.json skills/.usage.json ._SOUL.md .DS_Store \
+	google_token.json google_client_secret.json slack_tokens.json google_chat_user_tokens/x honcho.json mem0.json whatsapp/session/creds.json \
+	.ssh/config .npmrc .bash_history hooks/store.jks chrome-debug/Cookies session-exports/s.json; do
 	echo "$canary" >"$f"
 done
 mkfifo fifo`

@@ -34,6 +34,8 @@ drop() {
 drop ! -type f ! -type d ! -type l
 drop \( -iname auth.json -o -iname .env -o -iname '.env.*' ! -iname .env.example -o -iname '*.env' -o -iname .token -o -iname '*.token' \
 	-o -iname '*oauth*.json' -o -iname credentials -o -iname credentials.json -o -iname .netrc -o -iname .git-credentials \
+	-o -iname .npmrc -o -iname .pypirc -o -iname .pgpass -o -iname .ssh -o -iname .gnupg -o -iname .aws -o -iname .docker -o -iname .kube \
+	-o -iname '.*_history' -o -iname '*.pfx' -o -iname '*.jks' -o -iname '*.keystore' -o -iname '*.kdbx' -o -iname '*.ppk' \
 	-o -iname '*.pem' -o -iname '*.key' -o -iname '*.p12' -o -name id_rsa -o -name id_dsa -o -name 'id_ecdsa*' ! -name '*.pub' -o -name 'id_ed25519*' ! -name '*.pub' \
 	-o -iname '*.db' -o -iname '*.db-*' -o -iname '*.sqlite' -o -iname '*.sqlite-*' -o -iname '*.sqlite3' -o -iname '*.sqlite3-*' \
 	-o -name '._*' -o -name .DS_Store -o -name __MACOSX -o -name __pycache__ \)
@@ -43,6 +45,9 @@ drop -maxdepth 1 \( -iname sessions -o -iname memories -o -iname logs -o -iname 
 	-o -iname auth -o -iname mcp-tokens -o -iname pairing -o -iname platforms -o -iname profiles -o -iname webhook_subscriptions.json \
 	-o -iname channel_directory.json -o -iname .update_check -o -iname .skills_prompt_snapshot.json -o -iname .tirith-install-failed \
 	-o -iname .login-lock.json -o -iname web-ui -o -iname .hermes-web-ui -o -iname .hermesbox -o -iname '.hermesbox-*' -o -iname upload -o -iname uploads \
+	-o -iname '*token*' -o -iname '*secret*' -o -iname '*credential*' -o -iname whatsapp -o -iname .honcho -o -iname honcho.json -o -iname mem0.json \
+	-o -iname hindsight -o -iname session-exports -o -iname checkpoints -o -iname backups -o -iname pastes -o -iname chrome-debug \
+	-o -iname browser_screenshots -o -iname moa-traces -o -iname spawn-trees -o -iname sandboxes -o -iname pending \
 	-o -iname bin -o -iname node -o -iname hermes-agent -o -iname lazy-packages \)
 drop \( -path ./skills/.hub -o -path './skills/.usage.json*' -o -path ./skills/.archive -o -path ./skills/.curator_suppressed \)
 
