@@ -15,6 +15,7 @@ var skillsAdvices = []advice{
 	{skills.ErrNoRoot, exitFailed, "hermesbox node prepare makes it"},
 	{skills.ErrLink, exitFailed, "see who made it and where it leads, and remove it on the node: hermesbox follows no link"},
 	{skills.ErrKind, exitFailed, "move it away on the node"},
+	{skills.ErrMade, exitFailed, "make it by hand on the node to see why; a read-only or full disk is likely"},
 	{skills.ErrTool, exitFailed, "install it on the node; hermesbox node check tells which tools are missing"},
 	{skills.ErrLocked, exitFailed, "try again when that run has ended"},
 	{skills.ErrBusy, exitFailed, "try again when the others have ended"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hermesbox/hermesbox/internal/dockertest"
 	"github.com/hermesbox/hermesbox/skills"
 )
 
@@ -136,6 +137,17 @@ func TestDeployRefused(t *testing.T) {
 				t.Errorf("it was changed to %q", text)
 			}
 		})
+	}
+}
+
+// TestDeployReadOnly: where no directory can be made.
+func TestDeployReadOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dockertest.Tmpfs(t, "disk", w.place.Root, "ro")
+	w.skill("one", "x")
+	if _, err := skills.Deploy(t.Context(), w.node, w.place, w.release); !errors.Is(err, skills.ErrMade) || !strings.Contains(err.Error(), w.place.Dir) {
+		t.Errorf("%v", err)
 	}
 }
 

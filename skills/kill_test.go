@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -202,7 +203,7 @@ type listening struct {
 
 func (l listening) Run(ctx context.Context, s node.Script) (int, error) {
 	var said strings.Builder
-	s.Stderr = &said
+	s.Stderr = io.MultiWriter(s.Stderr, &said)
 	code, err := l.Node.Run(ctx, s)
 	if strings.Contains(said.String(), "waiting for ") {
 		l.waited.Add(1)

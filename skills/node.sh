@@ -48,20 +48,22 @@ locked() {
 mount() { df -P "$1" | awk 'END { print $NF }'; }
 
 directories() {
-	[ -d "$dir" ] || mkdir -m 0755 "$dir"
-	[ -d "$state" ] || mkdir -m 0700 "$state"
+	# Another run may be faster.
+	[ -d "$dir" ] || mkdir -m 0755 "$dir" 2>/dev/null || [ -d "$dir" ] || refuse made "$dir"
+	[ -d "$state" ] || mkdir -m 0700 "$state" 2>/dev/null || [ -d "$state" ] || refuse made "$state"
 	[ "$(mount "$dir")" = "$(mount "$state")" ] || refuse mount "$dir"
 }
 
 # listing PATH…: what they hold, sorted, with "? PATH" for what no deploy makes. Names that are gone are left out.
+# Without parentheses, in which the find of busybox forgets -exec with +.
 listing() {
 	[ $# -gt 0 ] || return 0
 	{
-		find "$@" \( ! -type l ! -user "$(id -u)" -exec sh -c 'printf "? %s\n" "$@"' sh {} + \) -o \
-			\( -type f -perm 0644 -exec cksum {} + \) -o \
-			\( -type f -perm 0755 -exec cksum {} + -exec sh -c 'printf "x %s\n" "$@"' sh {} + \) -o \
-			\( -type d -perm 0755 \) -o \
-			\( -type l -exec sh -c 'for p; do printf "l %s -> %s\n" "$p" "$(readlink "$p")"; done' sh {} + \) -o \
+		find "$@" ! -type l ! -user "$(id -u)" -exec sh -c 'printf "? %s\n" "$@"' sh {} + -o \
+			-type f -perm 0644 -exec cksum {} + -o \
+			-type f -perm 0755 -exec cksum {} + -exec sh -c 'printf "x %s\n" "$@"' sh {} + -o \
+			-type d -perm 0755 -o \
+			-type l -exec sh -c 'for p; do printf "l %s -> %s\n" "$p" "$(readlink "$p")"; done' sh {} + -o \
 			-exec sh -c 'printf "? %s\n" "$@"' sh {} + 2>/dev/null || :
 	} | sort
 }
@@ -200,6 +202,9 @@ look() {
 	say end ''
 }
 
+# told: of the lines on standard input, what says most.
+told() { awk 'NR == 1 { line = $0 } /[Ss]pace|quota/ { line = $0; exit } END { print line }'; }
+
 # extract plain|gzip: unpacks standard input.
 extract() { if [ "$1" = gzip ]; then gzip -dc | tar -xf -; else tar -xf -; fi; }
 
@@ -216,8 +221,8 @@ apply() {
 	chmod g-s "$stage"
 	trap 'rm -rf "$stage"' EXIT
 	cd "$stage"
-	said=$(extract "$2" 2>&1) || refuse stage "$(echo "$said" | tail -n 1)"
-	[ -f whole ] || refuse cut "$(echo "$said" | tail -n 1)"
+	said=$(extract "$2" 2>&1) || refuse stage "$(echo "$said" | told)"
+	[ -f whole ] || refuse cut "$(echo "$said" | told)"
 	cut -d' ' -f2 names >touched
 	while read -r verb name; do
 		if [ "$verb" = add ] && exists "$dir/$name"; then
@@ -241,7 +246,7 @@ apply() {
 		{ if [ -f "$state/sums" ]; then without touched "$state/sums"; fi; cat sums; } | sort >sums.all
 		{ ledger touched; cat lines; } | close header >ledger.json
 		sync -f . 2>/dev/null || sync
-	} 2>said || refuse stage "$(tail -n 1 said)"
+	} 2>said || refuse stage "$(told <said)"
 	trap - EXIT
 	mv "$stage" "$state/journal"
 	finish

@@ -13,6 +13,8 @@ var (
 	ErrKind = errors.New("is in the way")
 	// ErrNoRoot means that the node has no shared root.
 	ErrNoRoot = errors.New("is not there")
+	// ErrMade means that a directory cannot be made.
+	ErrMade = errors.New("cannot be made")
 	// ErrTool means that a node lacks a tool.
 	ErrTool = errors.New("a tool is missing on the node")
 	// ErrLocked means that another deploy did not end in time.
@@ -42,7 +44,7 @@ func refusal(answers map[string]string) error {
 		return nil
 	}
 	about := answers["problem"]
-	for key, err := range map[string]error{"link": ErrLink, "file": ErrKind, "absent": ErrNoRoot, "mount": ErrMount} {
+	for key, err := range map[string]error{"link": ErrLink, "file": ErrKind, "absent": ErrNoRoot, "mount": ErrMount, "made": ErrMade} {
 		if key == why {
 			return fmt.Errorf("%s %w", about, err)
 		}

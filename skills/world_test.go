@@ -17,7 +17,8 @@ import (
 
 // shell is a node that is this machine. Its conformance is that of what it runs.
 type shell struct {
-	path string // of PATH; empty for the caller's
+	sh   []string // the shell; empty for /bin/sh
+	path string   // of PATH; empty for the caller's
 	// group gives each script a process group of its own.
 	group bool
 	// started is told of each script that runs, and then of its end; may be nil.
@@ -29,7 +30,12 @@ func (shell) Name() string { return "here" }
 func (shell) Close() error { return nil }
 
 func (n shell) Run(ctx context.Context, s node.Script) (int, error) {
-	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", s.Text, "sh"}, s.Args...)...)
+	args := append(append([]string{}, n.sh...), "-c", s.Text, "sh")
+	if len(n.sh) == 0 {
+		args = append([]string{"/bin/sh"}, args...)
+	}
+	args = append(args, s.Args...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	if n.path != "" {
 		cmd.Env = append(cmd.Env, "PATH="+n.path)
