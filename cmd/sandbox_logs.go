@@ -93,7 +93,9 @@ func (t *target) fileLogs(ctx context.Context, opts sandboxLogsOptions) error {
 		return &failure{err: fmt.Errorf("%s has no log of %s yet", t.Title(), opts.source), code: exitFailed, hint: logHint(opts.source)}
 	}
 	out := newLogPrinter(t.app, files)
-	err = errors.Join(t.tail(ctx, files, opts, out), out.finish())
+	following, stop := t.whileRunning(ctx, opts.follow)
+	err = errors.Join(t.tail(following, files, opts, out), out.finish())
+	stop()
 	return insideFailed(t.Title(), t.followed(ctx, opts, err))
 }
 

@@ -54,7 +54,7 @@ func (t *target) tail(ctx context.Context, files []string, opts sandboxLogsOptio
 		all.SetLimit(1)
 	}
 	for _, file := range files {
-		all.Go(func() error { return t.tailOne(ctx, file, opts, out.file(file)) })
+		all.Go(func() error { return t.judgeCut(ctx, t.tailOne(ctx, file, opts, out.file(file))) })
 	}
 	return all.Wait()
 }

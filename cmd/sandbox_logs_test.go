@@ -151,6 +151,8 @@ func TestLogsFollowEnds(t *testing.T) {
 	}{
 		{"stopped", func(w *world) { w.gone = true }, 0, "hermesbox: alice has ended, and its log with it"},
 		{"paused", func(w *world) { w.state = "paused" }, 0, "hermesbox: alice is paused: its log goes on when it does"},
+		{"stopped, told late", func(w *world) { time.AfterFunc(2*time.Second, func() { w.set(func() { w.gone = true }) }) }, 0, "alice has ended"},
+		{"asleep", func(w *world) { w.state = "paused" }, 0, "alice is paused"}, // nothing is cut
 		{"lost", func(*world) {}, 1, "error: the connection to alice was lost"},
 	} {
 		for _, source := range []string{"gateway", "command-service"} {
@@ -174,7 +176,7 @@ func TestLogsFollowEnds(t *testing.T) {
 					f.expect("new\n")
 				}
 				w.set(func() { test.change(w) })
-				if source == "gateway" {
+				if source == "gateway" && test.name != "asleep" {
 					inContainer(t, c, `kill -KILL $(cat /proc/*/stat 2>/dev/null | sed -n 's/^\([0-9]*\) (envd).*/\1/p')`)
 				}
 				_ = cmd.Wait() // the code tells
@@ -182,6 +184,9 @@ func TestLogsFollowEnds(t *testing.T) {
 					t.Errorf("exit code %d, want %d", code, test.code)
 				}
 				f.expect(test.says)
+				if source == "gateway" && test.name == "asleep" {
+					inContainer(t, c, `grep -aq '^tail' /proc/[0-9]*/cmdline`) // reaching for it would have waked the sandbox
+				}
 			})
 		}
 	}

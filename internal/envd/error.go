@@ -36,6 +36,9 @@ var (
 	// ErrCut: the stream of a command ended before the command. It may still
 	// be running.
 	ErrCut = errors.New("the stream ended before the command did")
+	// ErrAsleep, where a context ended because of it, leaves a command alone
+	// that was to be killed then: to reach for it would wake its sandbox.
+	ErrAsleep = errors.New("the sandbox does not run")
 )
 
 // Error is an answer that is no success, of the service or of a proxy before

@@ -43,7 +43,7 @@ type Command struct {
 	// Terminal gives it a terminal of this size; nil gives pipes.
 	Terminal *Size
 	// KillOnCancel ends the command and its children when the context of Start
-	// or Wait ends. Otherwise it lives on.
+	// or Wait ends, unless that is for [ErrAsleep]. Otherwise it lives on.
 	KillOnCancel bool
 }
 

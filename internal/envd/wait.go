@@ -120,7 +120,7 @@ func write(w io.Writer, data []byte) error {
 // was asked. ctx has ended; what it carries is still of use.
 func (p *Process) abandon(ctx context.Context, cause error) error {
 	err := fmt.Errorf("%s: %w", p.name, cause)
-	if p.kill && p.PID != 0 {
+	if p.kill && p.PID != 0 && !errors.Is(cause, ErrAsleep) {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if failed := p.client.KillTree(last, p.PID); failed != nil {
