@@ -16,7 +16,7 @@ var sandboxAdvices = []advice{
 	{sandbox.ErrNoDefaultHome, exitFailed, "make one with hermesbox home seed --from-template"},
 	{sandbox.ErrForeign, exitFailed, "only sandboxes that hermesbox made can be rebuilt; stop it, and make one with hermesbox sandbox create"},
 	{sandbox.ErrUsers, exitFailed, "open the address and log in with user and password"},
-	{sandbox.ErrNoToken, exitFailed, "the Web UI was not started here; hermesbox sandbox rebuild starts it"},
+	{sandbox.ErrNoToken, exitFailed, "the Web UI was not started by hermesbox; where it made the sandbox, hermesbox sandbox rebuild SANDBOX --no-web-ui=false starts it"},
 	{sandbox.ErrNoService, exitFailed, "the template must have the command service on 49983, as images from hermesbox build do; hermesbox template show tells its ports"},
 	{sandbox.ErrOtherNode, exitFailed, "make the sandbox on that node with Cube 0.7.0 or later, or let all nodes share one file system under shared_root"},
 	{sandbox.ErrRunsAlready, exitFailed, "the image starts it at boot, so that all sandboxes share its memory: use an image that does not, such as hermesbox build's, or --no-web-ui"},
@@ -30,6 +30,7 @@ var sandboxAdvices = []advice{
 	{cube.ErrHostPath, exitFailed, "a directory to mount is missing on the node that Cube chose: make it there (hermesbox node prepare, or by hand), or configure nodes: so that hermesbox does"},
 	{cube.ErrBusy, exitFailed, "this Cube cannot bring it back; hermesbox sandbox rebuild makes it anew with the same home and workspace"},
 	{envd.ErrNoSandbox, exitFailed, "the proxy does not know it; check cube.proxy and cube.domain, and hermesbox sandbox ls"},
+	{envd.ErrNotReady, exitFailed, "the command service does not answer; hermesbox sandbox show tells the state of the sandbox, hermesbox sandbox resume wakes it"},
 	{cube.ErrNotFound, exitFailed, "hermesbox sandbox ls lists what there is"},
 }
 
