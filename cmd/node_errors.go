@@ -91,6 +91,8 @@ func authHint(e *sshdial.AuthError) string {
 		return "hermesbox gives a key and nothing more: let a key be enough for this user (AuthenticationMethods publickey)"
 	case e.TooMany:
 		return "name the one key for this host with IdentityFile and IdentitiesOnly yes in ~/.ssh/config"
+	case e.TooOpen() != "":
+		return fmt.Sprintf("chmod 600 '%s': a key that others can read is not used", printable(e.TooOpen()))
 	case len(e.Offered) == 0:
 		return "load a key into the agent with ssh-add, or name its file with IdentityFile in ~/.ssh/config"
 	}

@@ -22,6 +22,7 @@ func TestNodeErrorsHaveANextStep(t *testing.T) {
 	}{
 		{"no key", &sshdial.AuthError{Methods: []string{"publickey"}}, exitAuth, "ssh-add"},
 		{"a key that is not taken", &sshdial.AuthError{User: "root", Methods: []string{"publickey"}, Offered: []sshdial.Key{key}}, exitAuth, "authorized_keys of root"},
+		{"a key that others can read", &sshdial.AuthError{Skipped: []sshdial.Key{{From: "/id", Reason: "permissions 0644 are too open"}}}, exitAuth, "chmod 600 '/id'"},
 		{"passwords only", &sshdial.AuthError{Methods: []string{"password"}}, exitAuth, "PubkeyAuthentication"},
 		{"more than a key", &sshdial.AuthError{Methods: []string{"password", "publickey"}, Partial: true}, exitAuth, "AuthenticationMethods"},
 		{"many keys", &sshdial.AuthError{TooMany: true}, exitAuth, "IdentitiesOnly"},

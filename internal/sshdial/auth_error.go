@@ -71,6 +71,19 @@ func (e *AuthError) RefusesKeys() bool {
 	return len(e.Methods) > 0 && !slices.Contains(e.Methods, "publickey")
 }
 
+// openEnd is how the reason ends for a file that others can read.
+const openEnd = "are too open"
+
+// TooOpen is a file whose key was not offered since others can read it; empty
+// for none.
+func (e *AuthError) TooOpen() string {
+	i := slices.IndexFunc(e.Skipped, func(k Key) bool { return strings.HasSuffix(k.Reason, openEnd) })
+	if i < 0 {
+		return ""
+	}
+	return e.Skipped[i].From
+}
+
 func listKeys(keys []Key) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {

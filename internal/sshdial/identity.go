@@ -116,7 +116,7 @@ func tooOpen(path string) string {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && (!ok || int(stat.Uid) == os.Getuid()) {
-		return fmt.Sprintf("permissions %04o are too open", mode)
+		return fmt.Sprintf("permissions %04o %s", mode, openEnd)
 	}
 	return ""
 }
