@@ -214,7 +214,7 @@ func (b *skillBox) bare() string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // it was read
+	defer res.Body.Close()
 	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || made.ID == "" {
 		b.Fatalf("HTTP %d: %+v, %v", res.StatusCode, made, err)
 	}

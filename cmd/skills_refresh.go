@@ -179,8 +179,14 @@ type wordedNames struct {
 
 func (d overlaidBox) lists() []wordedNames {
 	return []wordedNames{
-		{"linked", d.Linked}, {"removed", d.Removed}, {"private", d.Private}, {"private elsewhere", d.Elsewhere},
-		{"twice", d.Twice}, {"missing", d.Missing}, {"dangling", d.Dangling}, {"failed", d.Failed},
+		{"linked", d.Linked},
+		{"removed", d.Removed},
+		{"private", d.Private},
+		{"private elsewhere", d.Elsewhere},
+		{"twice", d.Twice},
+		{"missing", d.Missing},
+		{"dangling", d.Dangling},
+		{"failed", d.Failed},
 	}
 }
 

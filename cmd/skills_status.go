@@ -125,7 +125,7 @@ func (a *app) printSkillsStatus(out io.Writer, s skillsStatus) error {
 	}
 	for _, n := range s.Nodes {
 		if n.Error == "" {
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", printable(n.Node), n.Skills, printable(n.Revision.String()), printable(n.DeployedAt), firstNames(n.Changed, 5), firstNames(n.Others, 5))
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", printable(n.Node), n.Skills, printable(n.String()), printable(n.DeployedAt), firstNames(n.Changed, 5), firstNames(n.Others, 5))
 		}
 	}
 	if len(s.Sandboxes) > 0 {

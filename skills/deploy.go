@@ -155,7 +155,7 @@ func apply(ctx context.Context, n node.Node, p Place, r Release, f Found, d Depl
 	counted := &counter{to: out}
 	go func() {
 		err := (&pack{set: r.Set, actions: d.Actions, header: header}).write(counted, f.gzip)
-		out.CloseWithError(err) //nolint:errcheck // it always returns nil
+		out.CloseWithError(err)
 		sent <- err
 	}()
 	answers, err := ask(ctx, n, p, in, "apply", f.Ledger.Run, mode)

@@ -83,7 +83,7 @@ func TestDeploy(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"two": "sha256:" + w.load().Skills[1].Digest}
-	if diff := cmp.Diff(want, ledger.Skills); diff != "" || ledger.Revision.Commit != "abc" || ledger.Hermesbox != "test" {
+	if diff := cmp.Diff(want, ledger.Skills); diff != "" || ledger.Commit != "abc" || ledger.Hermesbox != "test" {
 		t.Errorf("ledger %+v\n%s", ledger, diff)
 	}
 	if left, err := os.ReadDir(w.place.State()); err != nil || len(left) != 4 {
@@ -175,9 +175,18 @@ func (w *world) edit(change func(string) string) {
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	for _, p := range []skills.Place{
-		{}, {"/", "/x"}, {"/etc", "/etc/x"}, {"relative", "relative/x"}, {"/data/shared", ""}, {"/data/shared", "/data/shared"},
-		{"/data/shared", "/data/other"}, {"/data/shared", "/data/shared/"}, {"/data/shared", "/data/shared/a/b"},
-		{"/data/shared", "/data/shared/.."}, {"/data/shared", "/data/shared/.hermesbox-skills"}, {"/data/../etc", "/data/../etc/x"},
+		{},
+		{"/", "/x"},
+		{"/etc", "/etc/x"},
+		{"relative", "relative/x"},
+		{"/data/shared", ""},
+		{"/data/shared", "/data/shared"},
+		{"/data/shared", "/data/other"},
+		{"/data/shared", "/data/shared/"},
+		{"/data/shared", "/data/shared/a/b"},
+		{"/data/shared", "/data/shared/.."},
+		{"/data/shared", "/data/shared/.hermesbox-skills"},
+		{"/data/../etc", "/data/../etc/x"},
 	} {
 		if _, err := skills.Look(t.Context(), shell{}, p); !errors.Is(err, skills.ErrPlace) {
 			t.Errorf("%+v: %v", p, err)

@@ -138,7 +138,7 @@ func (w *world) readWhole(name string) bool {
 	if err != nil {
 		return false
 	}
-	defer root.Close() //nolint:errcheck // nothing was written
+	defer root.Close()
 	var first string
 	for _, file := range []string{"SKILL.md", "a", "scripts/b", "scripts/deep/c"} {
 		text, err := root.ReadFile(file)

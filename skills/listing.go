@@ -18,7 +18,7 @@ func (s *Skill) digest() string {
 		case f.Exec:
 			kind = "x"
 		}
-		sum.Write([]byte(kind + " " + value + "\x00" + f.Path + "\x00")) //nolint:errcheck // it never fails
+		sum.Write([]byte(kind + " " + value + "\x00" + f.Path + "\x00"))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

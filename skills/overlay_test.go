@@ -63,8 +63,15 @@ func (h *home) want(mode, want string) {
 		word  string
 		names []string
 	}{
-		{"linked", o.Linked}, {"kept", o.Kept}, {"private", o.Private}, {"elsewhere", o.Elsewhere}, {"twice", o.Twice},
-		{"missing", o.Missing}, {"dangling", o.Dangling}, {"removed", o.Removed}, {"failed", o.Failed},
+		{"linked", o.Linked},
+		{"kept", o.Kept},
+		{"private", o.Private},
+		{"elsewhere", o.Elsewhere},
+		{"twice", o.Twice},
+		{"missing", o.Missing},
+		{"dangling", o.Dangling},
+		{"removed", o.Removed},
+		{"failed", o.Failed},
 	} {
 		if len(list.names) > 0 {
 			got = append(got, fmt.Sprintf("%s %q", list.word, list.names))

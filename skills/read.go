@@ -109,7 +109,7 @@ func slurp(full string, buf []byte) (text []byte, exec bool, err error) {
 	n := 0
 	for n < len(buf) {
 		m, err := syscall.Read(fd, buf[n:])
-		if err == syscall.EINTR { //nolint:errorlint // it is never wrapped
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {
