@@ -27,6 +27,7 @@ type app struct {
 	rawErr  io.Writer      // for a terminal display, which needs the terminal itself
 	getenv  func(string) string
 	secrets *redact.Redactor
+	masks   bool // the CI system is told secrets
 
 	configPath string
 	cube       string
@@ -96,7 +97,7 @@ func (a *app) config(set ...config.Override) (*config.Loaded, error) {
 		return nil, err
 	}
 	for _, secret := range loaded.Secrets() {
-		a.secrets.Add(secret)
+		a.secret(secret)
 	}
 	return loaded, nil
 }

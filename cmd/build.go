@@ -230,7 +230,7 @@ func buildSpec(app *app, cfg config.Config, opts buildOptions) (image.Spec, erro
 		return spec, usagef("--secret id=%s is what --ca-bundle passes", image.CABundleSecret).withHint("give one of the two")
 	}
 	for _, secret := range spec.Secrets {
-		app.secrets.Add(strings.TrimSpace(string(secret.Value)))
+		app.secret(strings.TrimSpace(string(secret.Value)))
 	}
 	return spec, err
 }

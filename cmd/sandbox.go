@@ -69,7 +69,7 @@ func (a *app) openSandboxes(ctx context.Context, cfg config.Config, local, start
 	}
 	client := &sandbox.Client{
 		Cube: link.Client, Layout: sandbox.Layout{Root: cfg.SharedRoot}, Route: route, Version: cfg.Cube.Version,
-		Progress: a.sayStep, Note: a.note, Warn: a.warn, Secret: a.secrets.Add,
+		Progress: a.sayStep, Note: a.note, Warn: a.warn, Secret: a.secret,
 	}
 	if local {
 		client.Version = "0.7.0" // what the local Cube speaks as

@@ -1,198 +1,99 @@
 package cmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
 	"slices"
-	"strings"
-
-	"github.com/spf13/pflag"
-
-	"github.com/hermesbox/hermesbox/image"
-	"github.com/hermesbox/hermesbox/internal/config"
-	"github.com/hermesbox/hermesbox/template"
+	"text/tabwriter"
 )
 
-// The stages of the pipeline, in their order.
+// The stages of the pipeline, in their order. The nodes are looked at before
+// anything slow, and cannot be the last.
 const (
+	stageNodes    = "nodes"
 	stageContext  = "context"
 	stageImage    = "image"
 	stageTemplate = "template"
+	stageHome     = "home"
+	stageSmoke    = "smoke"
 )
 
-var stages = [...]string{stageContext, stageImage, stageTemplate}
+// stages are those that can be the last.
+var stages = [...]string{stageContext, stageImage, stageTemplate, stageHome, stageSmoke}
 
 // stage is one line of what up and plan print.
 type stage struct {
 	Stage  string `json:"stage"`
-	Action string `json:"action"` // none, or what is done: read, build, push, register
+	Action string `json:"action"`
 	Reason string `json:"reason"` // why, or why not
-	Result string `json:"result"` // digest, image or template id; empty where it is not known yet
+	Result string `json:"result"` // digest, image, template id, default home or report; empty where it is not known yet
 }
 
 // The actions of stages.
 const (
 	actionNone     = "none"
 	actionRead     = "read"
+	actionCheck    = "check"
+	actionPrepare  = "prepare"
 	actionBuild    = "build"
 	actionPush     = "push"
 	actionRegister = "register"
+	actionMake     = "make"
+	actionRefresh  = "refresh"
+	actionRun      = "run"
+	actionSkip     = "skip"
+	actionFail     = "fail"
 )
 
-// upOptions are the flags of up and plan: those of build and of template create.
-type upOptions struct {
-	build    buildOptions
-	template templateOptions
-	until    string
+// idle tells that a stage has nothing to do but to look.
+func (s stage) idle() bool {
+	return s.Action == actionNone || s.Action == actionRead || s.Action == actionSkip
 }
 
-func (o *upOptions) AddFlags(flags *pflag.FlagSet) {
-	o.build.AddFlags(flags)
-	o.template.AddFlags(flags)
-	flags.StringVar(&o.until, "until", stageTemplate, "last `stage`: "+strings.Join(stages[:], ", "))
+// idle tells whether all that was looked at was as it should be.
+func idle(all []stage) bool {
+	return !slices.ContainsFunc(all, func(s stage) bool { return !s.idle() })
 }
 
-// reaches tells whether a stage is to be done.
-func (o *upOptions) reaches(name string) bool {
-	return slices.Index(stages[:], name) <= slices.Index(stages[:], o.until)
-}
-
-// pipeline is what up and plan work on. Everything in it was checked before
-// anything was read or anybody asked.
-type pipeline struct {
-	app    *app
-	opts   upOptions
-	loaded *config.Loaded
-	local  bool // the local Cube
-	image  image.Spec
-	wanted template.Spec // its image is known last
-
-	engine *image.Engine
-	done   []stage
-}
-
-// newPipeline checks flags and configuration.
-func newPipeline(app *app, opts upOptions) (*pipeline, error) {
-	if !slices.Contains(stages[:], opts.until) {
-		return nil, usagef("--until %q is no stage", opts.until).withHint("use %s", strings.Join(stages[:], ", "))
-	}
-	set, err := opts.build.overrides(app.getenv)
-	if err != nil {
-		return nil, err
-	}
-	loaded, err := app.config(append(set, opts.template.overrides()...)...)
-	if err != nil {
-		return nil, err
-	}
-	p := &pipeline{app: app, opts: opts, loaded: loaded}
-	if p.image, err = buildSpec(app, loaded.Config, opts.build); err != nil {
-		return nil, err
-	}
-	if opts.reaches(stageTemplate) {
-		err = p.wantTemplate()
-	}
-	return p, err
-}
-
-// wantTemplate checks what is asked of the last stage, which comes late.
-func (p *pipeline) wantTemplate() (err error) {
-	if p.wanted, err = p.opts.template.spec(p.loaded); err != nil {
-		return err
-	}
-	p.wanted.Image = p.image.Tags[0]
-	if err := p.wanted.Check(); err != nil {
-		return cubeFailed(err)
-	}
-	if p.local, err = p.app.pickCube(p.loaded.Config.Cube); err != nil {
-		return err
-	}
-	p.app.warnEgress(p.wanted, p.loaded.Config)
-	return nil
-}
-
-// open reads the source and connects to the Engine where a stage needs it.
-func (p *pipeline) open(ctx context.Context, args []string) error {
-	if err := readSource(ctx, p.app, &p.image, args, p.loaded.Config, p.opts.build); err != nil {
-		return err
-	}
-	p.record(stage{stageContext, actionRead, "it is read whole each time", p.image.Tree.Digest()})
-	if !p.opts.reaches(stageImage) {
-		return nil
-	}
-	var err error
-	if p.engine, err = connect(ctx, p.app, p.loaded.Config.Image.Builder); err != nil {
-		return err
-	}
-	return p.checkWay()
-}
-
-// checkWay refuses to build what Cube then cannot have.
-func (p *pipeline) checkWay() error {
-	if !p.opts.reaches(stageTemplate) || p.loaded.Config.Image.Push || p.place() != template.Elsewhere {
-		return nil
-	}
-	return cubeFailed(fmt.Errorf("%w: it is in no registry, and the Engine at %s is not CubeMaster's", template.ErrUnreachableImage, p.engine.Host))
-}
-
-// close gives up what open got.
-func (p *pipeline) close() error {
-	var errs []error
-	if p.image.Tree != nil {
-		errs = append(errs, p.image.Tree.Close())
-	}
-	if p.engine != nil {
-		errs = append(errs, p.engine.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// record keeps what a stage did, or would do.
-func (p *pipeline) record(s stage) { p.done = append(p.done, s) }
-
-// current looks for the image that is there already.
-func (p *pipeline) current(ctx context.Context) (img image.Image, ok bool, reason string, err error) {
-	for flag, given := range map[string]bool{"--no-cache": p.opts.build.noCache, "--pull": p.opts.build.pull} {
-		if given {
-			return image.Image{}, false, flag + " was given", nil
+// resultOf is what a stage made or found.
+func resultOf(all []stage, name string) string {
+	for _, s := range all {
+		if s.Stage == name {
+			return s.Result
 		}
 	}
-	return p.engine.Current(ctx, p.image)
+	return ""
 }
 
-// peekBase resolves the base without moving the lock.
-func (p *pipeline) peekBase(ctx context.Context) error {
-	if !p.image.Dockerfile.HasBase {
-		return nil
+// passage is what up and plan print as JSON.
+type passage struct {
+	Status   string  `json:"status"` // done, unchanged, failed; planned
+	Stages   []stage `json:"stages"`
+	Context  string  `json:"context"`
+	Image    string  `json:"image"`
+	Template string  `json:"template"`
+	Report   string  `json:"report"` // path of the report; empty where there is none
+}
+
+func newPassage(status string, all []stage) passage {
+	return passage{
+		status, all, resultOf(all, stageContext), resultOf(all, stageImage), resultOf(all, stageTemplate), resultOf(all, stageSmoke),
 	}
-	lock, err := image.ReadLock(filepath.Join(projectDir(p.loaded), image.LockName))
-	if err != nil {
-		return err
+}
+
+func printStages(out io.Writer, all []stage) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "STAGE\tACTION\tRESULT\tREASON")
+	for _, s := range all {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.Stage, s.Action, printable(firstOf(s.Result, "-")), printable(s.Reason))
 	}
-	p.image.Base, err = p.engine.PeekBase(ctx, p.loaded.Config.Image.Base, p.image.Platform, lock, p.opts.build.updateBase)
-	return err
+	return table.Flush()
 }
 
-// result is the last stage's.
-func (p *pipeline) result() string { return p.done[len(p.done)-1].Result }
-
-// nothing tells whether all that was looked at was as it should be.
-func (p *pipeline) nothing() bool {
-	for _, s := range p.done {
-		if s.Action != actionNone && s.Action != actionRead {
-			return false
-		}
+// firstOf is value, or what stands for none.
+func firstOf(value, none string) string {
+	if value == "" {
+		return none
 	}
-	return true
-}
-
-// place is where Cube finds the Engine's images.
-func (p *pipeline) place() template.Place {
-	return placeOf(p.loaded.Config, p.local, p.engine.Host)
-}
-
-// unchanged is the reason for doing nothing about an image.
-func unchanged(img image.Image) string {
-	return fmt.Sprintf("%s has this context and this recipe", img.Name)
+	return value
 }

@@ -4,127 +4,140 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
-
-	"github.com/hermesbox/hermesbox/image"
-	"github.com/hermesbox/hermesbox/template"
 )
 
 func newUp(app *app) *cobra.Command {
-	var opts upOptions
 	cmd := &cobra.Command{
 		Use:   "up [SOURCE|-]",
-		Short: "Take a Hermes Agent checkout to a template, doing only what changed",
-		Long: `Up makes the clean context of SOURCE, builds the image where context or recipe changed,
-pushes it where image.push says so, and registers it as a template where image or settings
-changed. It prints what the last stage made or found: the template id, or with --until the
-image or the context's digest. Run again with nothing changed it does nothing, and says so.`,
-		Example: "  hermesbox up --cube local ~/src/hermes-agent\n  hermesbox up --until image",
-		Args:    maxArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runUp(cmd.Context(), app, app.out, args, opts)
-		},
+		Short: "Take a Hermes Agent checkout to a template that is proven to work, doing only what changed",
+		Long: `Up goes through the whole pipeline, and does of each stage what is not there yet: it checks
+the nodes, makes the clean context of SOURCE, builds the image, pushes it where image.push
+says so, registers it as a template, makes the nodes' default home, or refreshes it after a
+new image, and has a sandbox of its own, with a home and a workspace of its own, go through
+all steps to a Web UI that answers. That sandbox is removed; where it fails it stays to be
+looked at. What went well is kept as a report under .hermesbox/reports.
+
+It prints the template id, which sandbox create takes, or with --until image or context what
+that stage made. Run again with nothing changed it does nothing, and says so; after a failure
+it goes on where it stopped. In GitHub Actions it adds to the step's summary.`,
+		Example: "  hermesbox up --cube local ~/src/hermes-agent\n  hermesbox up --until template",
 	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	return onPipeline(app, cmd, func(ctx context.Context, p *pipeline) error {
+		err := p.up(ctx)
+		return errors.Join(p.tell(cameOf(p.done, err), err), err)
+	})
 }
 
-func runUp(ctx context.Context, app *app, out io.Writer, args []string, opts upOptions) (err error) {
-	p, err := newPipeline(app, opts)
-	if err != nil {
+// up does what is due.
+func (p *pipeline) up(ctx context.Context) error {
+	if err := p.look(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	if err := p.open(ctx, args); err != nil {
-		return err
+	if idle(p.looked) {
+		p.done = p.looked
+		p.sayIdle()
+		return nil
 	}
-	if opts.reaches(stageImage) {
-		if err := p.up(ctx); err != nil {
+	for _, next := range p.steps() {
+		did, err := next.do(ctx)
+		if err != nil {
+			p.done = append(p.done, stage{next.name, actionFail, err.Error(), ""})
 			return err
 		}
+		p.done = append(p.done, did)
 	}
-	if opts.reaches(stageImage) && p.nothing() {
-		app.note("nothing changed, nothing was done")
-	}
-	if app.output == "json" {
-		return app.printJSON(p.done)
-	}
-	if _, err := fmt.Fprintln(out, p.result()); err != nil {
-		return fmt.Errorf("writing output: %w", err)
+	if idle(p.done) { // another run was faster
+		p.sayIdle()
 	}
 	return nil
 }
 
-// up does the stages after the context. Where a template is wanted, no other
-// run does so at the same time: the second finds what the first has made.
-func (p *pipeline) up(ctx context.Context) (err error) {
-	if !p.opts.reaches(stageTemplate) {
-		_, err := p.makeImage(ctx)
-		return err
-	}
-	held, err := p.app.lockTemplate(ctx, p.loaded.Config, p.local)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, held.Close()) }()
-	img, err := p.makeImage(ctx)
-	if err != nil {
-		return err
-	}
-	return p.makeTemplate(ctx, held, img)
+// step is a stage to be done.
+type step struct {
+	name string
+	do   func(context.Context) (stage, error)
 }
 
-// makeImage builds and pushes what is not there yet.
-func (p *pipeline) makeImage(ctx context.Context) (image.Image, error) {
-	if err := resolveBase(ctx, p.app, p.engine, &p.image, p.loaded, p.opts.build); err != nil {
-		return image.Image{}, err
-	}
-	img, ok, reason, err := p.current(ctx)
-	if err != nil {
-		return img, err
-	}
-	did := stage{stageImage, actionNone, unchanged(img), ""}
-	if ok {
-		p.app.note("%s; it is not built", did.Reason)
-	} else {
-		p.app.note("building %s: %s", p.image.Tags[0], reason)
-		did.Action, did.Reason = actionBuild, reason
-		builder := image.Builder{Engine: p.engine, Progress: p.app.display(), Mode: p.app.progress, Note: p.app.note, Secrets: p.app.secrets}
-		if img, err = builder.Build(ctx, p.image); err != nil {
-			return img, err
+// steps are the stages to go through. The nodes come first; but the local
+// Cube's node is worked on with an image, which may not be there before.
+func (p *pipeline) steps() []step {
+	all := []step{{stageContext, func(context.Context) (stage, error) { return p.looked[slices.IndexFunc(p.looked, isContext)], nil }}}
+	for _, s := range []step{{stageImage, p.makeImage}, {stageTemplate, p.makeTemplate}, {stageHome, p.makeHome}, {stageSmoke, p.smoke}} {
+		if p.opts.reaches(s.name) {
+			all = append(all, s)
 		}
 	}
-	if p.loaded.Config.Image.Push && img.Digest == "" {
-		if ok {
-			did.Action, did.Reason = actionPush, "the registry does not have it"
+	if p.opts.reaches(stageHome) {
+		at := 0
+		if p.local && p.due(stageImage) {
+			at = 3
 		}
-		if img, err = p.engine.Push(ctx, img, p.image.Tags, p.app.pushProgress()); err != nil {
-			return img, err
-		}
+		all = slices.Insert(all, at, step{stageNodes, p.checkNodes})
 	}
-	did.Result = img.Ref()
-	p.record(did)
-	return img, nil
+	return all
 }
 
-// makeTemplate registers the image where no template has it.
-func (p *pipeline) makeTemplate(ctx context.Context, held *template.Held, img image.Image) (err error) {
-	if p.wanted.Image, err = referTo(ctx, p.app, p.engine, img, p.loaded.Config, p.local); err != nil {
-		return err
+func isContext(s stage) bool { return s.Stage == stageContext }
+
+// sayIdle tells why nothing was done.
+func (p *pipeline) sayIdle() {
+	if !p.opts.reaches(stageImage) {
+		return
 	}
-	done, err := p.app.register(ctx, p.loaded.Config.Cube, held, p.wanted, registerOptions{local: p.local})
-	if err != nil {
-		return err
+	for _, s := range p.done {
+		if s.Action != actionRead {
+			p.app.note("%s: %s", s.Stage, s.Reason)
+		}
 	}
-	did := stage{stageTemplate, actionNone, "it is READY with this image and these settings", done.ID}
+	p.app.note("nothing changed, nothing was done")
+	p.warnUnproven()
+}
+
+// warnUnproven says it where a template was not tried out for want of nodes.
+func (p *pipeline) warnUnproven() {
+	if p.opts.reaches(stageSmoke) && !p.hasNodes() {
+		p.app.warn("the template was not tried out: that takes directories on a node, and hermesbox.yaml has no nodes")
+	}
+}
+
+// cameOf is what came of it, in a word.
+func cameOf(done []stage, err error) string {
 	switch {
-	case done.Made:
-		did.Action, did.Reason = actionRegister, done.Reason
-	case done.Job != "":
-		did.Reason = done.Reason
+	case err != nil:
+		return statusFailed
+	case idle(done):
+		return "unchanged"
 	}
-	p.record(did)
+	return "done"
+}
+
+const statusFailed = "failed"
+
+// tell prints what came of it: the line that the next command takes, or the
+// whole as JSON, and the summary for the CI system.
+func (p *pipeline) tell(status string, cause error) error {
+	out := newPassage(status, append([]stage{}, p.done...))
+	if err := p.app.summarise(out, cause); err != nil {
+		return err
+	}
+	if p.app.output == "json" {
+		return p.app.printJSON(out)
+	}
+	if status == statusFailed {
+		return nil
+	}
+	line := out.Template
+	switch p.opts.until {
+	case stageContext:
+		line = out.Context
+	case stageImage:
+		line = out.Image
+	}
+	if _, err := fmt.Fprintln(p.app.out, printable(line)); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
 	return nil
 }

@@ -18,6 +18,12 @@ import (
 	"github.com/hermesbox/hermesbox/internal/dockertest"
 )
 
+// passage is what up and plan print as JSON.
+type passage struct {
+	Status, Context, Image, Template, Report string
+	Stages                                   []struct{ Stage, Action, Reason, Result string }
+}
+
 // upTest is a small source and a local Cube of its own.
 type upTest struct {
 	*testing.T
@@ -32,7 +38,7 @@ func newUp(t *testing.T, tag string) *upTest {
 	t.Helper()
 	u := &upTest{T: t, engine: dockertest.Default(t), dir: t.TempDir()}
 	u.engine.RemoveImage(t, tag)
-	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "source"}
+	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "--until", "template", "source"} // the program is no Web UI
 	u.write("Dockerfile", "FROM scratch\nCOPY app data /\nENTRYPOINT [\"/app\"]\n")
 	u.write("data", tag) // an image that no other test has, since each removes its own
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(u.dir, "source", "app"), "./testdata/app")
@@ -75,12 +81,12 @@ func (u *upTest) run(code int, command string, more ...string) ran {
 // actions are what plan says, stage by stage.
 func (u *upTest) actions(more ...string) map[string]string {
 	u.Helper()
-	var all []struct{ Stage, Action, Reason, Result string }
-	if err := json.Unmarshal([]byte(u.run(0, "plan", append(more, "--output", "json")...).stdout), &all); err != nil {
+	var plan passage
+	if err := json.Unmarshal([]byte(u.run(0, "plan", append(more, "--output", "json")...).stdout), &plan); err != nil {
 		u.Fatal(err)
 	}
 	out := map[string]string{}
-	for _, s := range all {
+	for _, s := range plan.Stages {
 		out[s.Stage] = s.Action
 	}
 	return out

@@ -35,11 +35,7 @@ func newVersion(app *app) *cobra.Command {
 }
 
 func runVersion(app *app, out io.Writer) error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	v := versionOf(info)
+	v := buildVersion()
 	if app.output == "json" {
 		return app.printJSON(v)
 	}
@@ -47,6 +43,15 @@ func runVersion(app *app, out io.Writer) error {
 		return fmt.Errorf("writing output: %w", err)
 	}
 	return nil
+}
+
+// buildVersion is this program's.
+func buildVersion() version {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return versionOf(info)
 }
 
 // versionOf reads what the linker recorded.

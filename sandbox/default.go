@@ -30,8 +30,6 @@ type Seed struct {
 	Cube     *cube.Client
 	Route    Route
 	Template string
-	// Image is the template's, as Cube lists it; empty where it is not known.
-	Image string
 	// Refresh replaces a default home that is there.
 	Refresh bool
 	// Hosts are the ids or addresses by which Cube knows the node; empty leaves

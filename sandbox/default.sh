@@ -1,4 +1,4 @@
-# default.sh ROOT RANDOM REFRESH PATIENCE ORIGIN: makes a place for a default home, holds the lock while it is filled, and puts
+# default.sh ROOT RANDOM REFRESH PATIENCE TEMPLATE: makes a place for a default home, holds the lock while it is filled, and puts
 # it in place when told "commit". The end of input, or PATIENCE seconds without a word, gives it up.
 # Answers default: exists; else id and place, and then default: made.
 layout "$1"

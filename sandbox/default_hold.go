@@ -37,7 +37,7 @@ func holdDefault(ctx context.Context, n node.Node, l Layout, s Seed) *hold {
 		node: n.Name(), input: input, ready: make(chan struct{}), done: make(chan error, 1), out: limited{left: answerLimit},
 		script: nodeScript{
 			name: "default.sh", place: Place{Layout: l, Home: DefaultHome}, stdin: in,
-			args: []string{l.Root, random(), word, strconv.Itoa(int(seedPatience / time.Second)), s.origin()},
+			args: []string{l.Root, random(), word, strconv.Itoa(int(seedPatience / time.Second)), s.Template},
 		},
 	}
 	// Not the caller's: an interrupt must leave the time to delete the sandbox and to clean up.

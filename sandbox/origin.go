@@ -13,8 +13,8 @@ type Origin struct {
 	// State is the default home's, Problem what is wrong with an unusable one.
 	State   State
 	Problem string
-	// Template and Image are as Cube calls them; empty where nobody noted them.
-	Template, Image string
+	// Template is its id; empty where nobody noted it.
+	Template string
 	// Changed tells that somebody changed the default home since it was made, or
 	// that nobody knows what it was made from.
 	Changed bool
@@ -41,16 +41,8 @@ func DefaultOrigin(ctx context.Context, n node.Node, l Layout) (Origin, error) {
 	if err := ask(ctx, n, nodeScript{name: "origin.sh", args: []string{l.Root}}, take); err != nil {
 		return Origin{}, fmt.Errorf("looking at the default home of node %s: %w", n.Name(), err)
 	}
-	if lines := strings.Split(noted, "\n"); len(lines) == 3 && sum != "" {
-		out.Template, out.Image, out.Changed = lines[0], lines[1], lines[2] != sum
+	if lines := strings.Split(noted, "\n"); len(lines) == 2 && sum != "" {
+		out.Template, out.Changed = lines[0], lines[1] != sum
 	}
 	return out, nil
-}
-
-// origin is what default.sh notes. Names with line ends are nobody's.
-func (s Seed) origin() string {
-	if strings.ContainsAny(s.Template+s.Image, "\n\x00") {
-		return "\n"
-	}
-	return s.Template + "\n" + s.Image
 }

@@ -35,7 +35,7 @@ func TestDefaultOrigin(t *testing.T) {
 	w.do(os.Remove(w.path("hermes-homes/default/more")))
 	made.Changed = false
 	want("as it was", made)
-	for name, text := range map[string]string{"empty": "", "short": "tpl-1\n", "long": "tpl-1\n\n1 2\nmore\n"} {
+	for name, text := range map[string]string{"empty": "", "short": "tpl-1", "long": "tpl-1\n1 2\nmore\n"} {
 		w.write("hermes-homes/.hermesbox/origin", text)
 		want(name, sandbox.Origin{State: sandbox.Initialised, Changed: true})
 	}

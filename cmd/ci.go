@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// maskCommand is how GitHub Actions is told a secret, one value a line.
+const maskCommand = "::add-mask::"
+
+// tellCI has GitHub Actions mask the secrets that this run reads, in all that
+// later steps print too. Elsewhere nothing is printed.
+func (a *app) tellCI() {
+	if a.getenv("GITHUB_ACTIONS") != "true" {
+		return
+	}
+	a.masks = true
+	for _, name := range []string{"CUBE_API_KEY", "E2B_API_KEY"} {
+		a.mask(a.getenv(name))
+	}
+}
+
+// secret makes a value one: for what hermesbox prints, and for the CI system
+// where that was asked for.
+func (a *app) secret(value string) {
+	a.secrets.Add(value)
+	if a.masks {
+		a.mask(value)
+	}
+}
+
+// mask goes by the stream that masks nothing: masked, it would name no value.
+func (a *app) mask(value string) {
+	if value == "" {
+		return
+	}
+	escaped := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(value)
+	fmt.Fprintf(a.rawErr, "%s%s\n", maskCommand, escaped)
+}
+
+// summarise adds what came of up to the summary of a GitHub Actions step.
+func (a *app) summarise(out passage, cause error) (err error) {
+	path := a.getenv("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the step summary: %w", err)
+	}
+	_, err = f.WriteString(a.secrets.String(markdown(out, cause)))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing the step summary: %w", err)
+	}
+	return nil
+}
+
+// markdown is a heading and a table of the stages.
+func markdown(out passage, err error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### hermesbox up: %s\n\n| stage | action | result | reason |\n|---|---|---|---|\n", out.Status)
+	for _, s := range out.Stages {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.Stage, s.Action, cell(s.Result), cell(s.Reason))
+	}
+	if err != nil {
+		f := failed(err)
+		fmt.Fprintf(&b, "\n%s\n", cell(f.Error()))
+		if f.hint != "" {
+			fmt.Fprintf(&b, "\nNext: %s\n", cell(f.hint))
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// cell is text from outside that cannot leave its cell, nor be taken for markup.
+func cell(text string) string {
+	text = strings.Join(strings.Fields(visible(text)), " ")
+	if text == "" {
+		return ""
+	}
+	return "<code>" + strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;").Replace(text) + "</code>"
+}

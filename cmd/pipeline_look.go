@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hermesbox/hermesbox/image"
+	"github.com/hermesbox/hermesbox/sandbox"
+	"github.com/hermesbox/hermesbox/template"
+)
+
+// look finds out what there is to do, up to the last stage. It changes nothing,
+// and starts no local Cube.
+func (p *pipeline) look(ctx context.Context) error {
+	p.looked = []stage{{stageContext, actionRead, "it is read whole each time", p.image.Tree.Digest()}}
+	for _, next := range []struct {
+		name string
+		look func(context.Context) (stage, error)
+	}{
+		{stageImage, p.lookImage}, {stageTemplate, p.lookTemplate}, {stageHome, p.lookHome}, {stageSmoke, p.lookSmoke},
+	} {
+		if !p.opts.reaches(next.name) {
+			break
+		}
+		found, err := next.look(ctx)
+		if err != nil {
+			return err
+		}
+		p.looked = append(p.looked, found)
+	}
+	if p.opts.reaches(stageHome) {
+		p.looked = slices.Insert(p.looked, 0, p.lookNodes())
+	}
+	return nil
+}
+
+// due tells whether a stage that was looked at has something to do.
+func (p *pipeline) due(name string) bool {
+	return slices.ContainsFunc(p.looked, func(s stage) bool { return s.Stage == name && !s.idle() })
+}
+
+func (p *pipeline) lookImage(ctx context.Context) (stage, error) {
+	if err := p.peekBase(ctx); err != nil {
+		return stage{}, err
+	}
+	img, ok, reason, err := p.current(ctx)
+	switch {
+	case err != nil:
+		return stage{}, err
+	case !ok:
+		return stage{stageImage, actionBuild, reason, ""}, nil
+	case p.loaded.Config.Image.Push && img.Digest == "":
+		return stage{stageImage, actionPush, reasonUnpushed, ""}, nil
+	}
+	p.built = img
+	return stage{stageImage, actionNone, unchanged(img), img.Ref()}, nil
+}
+
+const (
+	reasonUnpushed = "the registry does not have it"
+	reasonReady    = "it is READY with this image and these settings"
+)
+
+// current looks for the image that is there already.
+func (p *pipeline) current(ctx context.Context) (img image.Image, ok bool, reason string, err error) {
+	for flag, given := range map[string]bool{"--no-cache": p.opts.build.noCache, "--pull": p.opts.build.pull} {
+		if given {
+			return image.Image{}, false, flag + " was given", nil
+		}
+	}
+	return p.engine.Current(ctx, p.image)
+}
+
+// unchanged is the reason for doing nothing about an image.
+func unchanged(img image.Image) string {
+	return fmt.Sprintf("%s has this context and this recipe", img.Name)
+}
+
+func (p *pipeline) lookTemplate(ctx context.Context) (_ stage, err error) {
+	if p.due(stageImage) {
+		return stage{stageTemplate, actionRegister, "its image is new", ""}, nil
+	}
+	if p.wanted.Image, err = template.Reference(p.built, p.place()); err != nil {
+		return stage{}, cubeFailed(err)
+	}
+	link, err := p.app.openCube(ctx, p.loaded.Config.Cube, p.local, false)
+	if notRunning(err) {
+		return stage{stageTemplate, actionRegister, "no local Cube runs: up starts one", ""}, nil
+	}
+	if err != nil {
+		return stage{}, err
+	}
+	defer link.Close()
+	found, ok, reason, err := p.app.templateClient(link).Find(ctx, p.wanted)
+	if err != nil {
+		return stage{}, cubeFailed(err)
+	}
+	if !ok {
+		return stage{stageTemplate, actionRegister, reason, ""}, nil
+	}
+	p.template = found.ID
+	return stage{stageTemplate, actionNone, reasonReady, found.ID}, nil
+}
+
+// lookNodes says whether the nodes are to be looked at: not where nothing is to
+// be done on them.
+func (p *pipeline) lookNodes() stage {
+	switch {
+	case !p.hasNodes():
+		return stage{stageNodes, actionSkip, reasonNoAccess, ""}
+	case idle(p.looked):
+		return stage{stageNodes, actionNone, "nothing is to be done on them", ""}
+	}
+	return stage{stageNodes, actionCheck, "before anything slow", ""}
+}
+
+// hasNodes tells whether there are nodes to work on.
+func (p *pipeline) hasNodes() bool { return p.local || len(p.loaded.Config.Nodes) > 0 }
+
+const reasonNoAccess = "no node access: there are no nodes in hermesbox.yaml"
+
+func (p *pipeline) lookHome(ctx context.Context) (_ stage, err error) {
+	switch report, ok := p.green(); {
+	case !p.hasNodes():
+		return stage{stageHome, actionSkip, reasonNoAccess, ""}, nil
+	case p.due(stageTemplate):
+		return stage{stageHome, actionMake, "its template is new", ""}, nil
+	case ok:
+		return stage{stageHome, actionNone, "as when the report was written: " + report, sandbox.DefaultHome}, nil
+	}
+	boxes, err := p.app.openSandboxes(ctx, p.loaded.Config, p.local, false)
+	if err != nil {
+		return stage{}, err
+	}
+	defer boxes.close()
+	due, err := p.homesDue(ctx, boxes)
+	return summary(due), err
+}
+
+func (p *pipeline) lookSmoke(context.Context) (stage, error) {
+	switch report, ok := p.green(); {
+	case !p.hasNodes():
+		return stage{stageSmoke, actionSkip, reasonNoAccess, ""}, nil
+	case !idle(p.looked):
+		return stage{stageSmoke, actionRun, "a stage before it has something to do", ""}, nil
+	case ok:
+		return stage{stageSmoke, actionNone, "there is a green report for this template, these nodes and these settings", report}, nil
+	}
+	return stage{stageSmoke, actionRun, "there is no green report for this template, these nodes and these settings", ""}, nil
+}

@@ -1,0 +1,98 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/node"
+)
+
+// open connects to work on homes and sandboxes, once.
+func (p *pipeline) openBoxes(ctx context.Context) (err error) {
+	if p.boxes == nil {
+		p.boxes, err = p.app.openSandboxes(ctx, p.loaded.Config, p.local, true)
+	}
+	return err
+}
+
+// checkNodes looks at all nodes, and makes the directories that they lack.
+func (p *pipeline) checkNodes(ctx context.Context) (stage, error) {
+	if err := p.openBoxes(ctx); err != nil {
+		return stage{}, err
+	}
+	if !p.hasNodes() {
+		return stage{stageNodes, actionSkip, reasonNoAccess, ""}, nil
+	}
+	f := &fleet{cfg: p.loaded.Config, local: p.local, nodes: p.boxes.client.Nodes}
+	var mu sync.Mutex
+	var prepared []string
+	found, errs := make([]checkedNode, len(f.nodes)), make([]error, len(f.nodes))
+	f.each(func(i int, n node.Node) {
+		found[i], errs[i] = f.check(ctx, p.app, n)
+		if errs[i] != nil || !lacksDirectories(found[i]) {
+			return
+		}
+		if _, errs[i] = node.Prepare(ctx, n, nodeDirs(f.layout())); errs[i] == nil {
+			found[i], errs[i] = f.check(ctx, p.app, n)
+			mu.Lock()
+			defer mu.Unlock()
+			prepared = append(prepared, n.Name())
+		}
+	})
+	return p.judgeNodes(ctx, found, errs, prepared)
+}
+
+// lacksDirectories tells whether node prepare mends something.
+func lacksDirectories(found checkedNode) bool {
+	return slices.ContainsFunc(found.Checks, func(c check.Check) bool {
+		return c.Status == check.Fail && strings.HasSuffix(c.Remedy, " node prepare "+found.Node)
+	})
+}
+
+// judgeNodes keeps the checks for the report, and refuses to go on where one failed.
+func (p *pipeline) judgeNodes(ctx context.Context, found []checkedNode, errs []error, prepared []string) (stage, error) {
+	if cause := context.Cause(ctx); cause != nil {
+		return stage{}, cause
+	}
+	if err := nodesFailed(errs, false); err != nil {
+		return stage{}, err
+	}
+	for _, n := range found {
+		for _, c := range n.Checks {
+			c.ID = "node " + n.Node + " " + c.ID
+			p.checks = append(p.checks, c)
+		}
+		switch n.Status {
+		case check.Fail:
+			err := printChecked(p.app.err, []checkedNode{n})
+			return stage{}, errors.Join(err, &failure{
+				err:  fmt.Errorf("checking node %s: %s", n.Node, firstFailed(n.Checks)),
+				code: exitChecks, hint: p.app.again() + " node check " + n.Node + " looks again",
+			})
+		case check.Warn:
+			p.app.note("node %s has warnings: %s node check %[1]s shows them", n.Node, p.app.again())
+		}
+	}
+	did := stage{stageNodes, actionCheck, "every check of " + count(len(found), "node") + " passed", ""}
+	if len(prepared) > 0 {
+		slices.Sort(prepared)
+		did.Action, did.Reason = actionPrepare, "directories were missing on "+joined(prepared)
+	}
+	p.app.note("nodes: %s", did.Reason)
+	return did, nil
+}
+
+// firstFailed is what was seen by the first check that failed.
+func firstFailed(checks []check.Check) string {
+	for _, c := range checks {
+		if c.Status == check.Fail {
+			return c.ID + ": " + oneLine(c.Evidence)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/internal/cube"
+	"github.com/hermesbox/hermesbox/internal/node"
+	"github.com/hermesbox/hermesbox/sandbox"
+)
+
+const (
+	smokeLifetime = 30 * time.Minute // of a sandbox that failed and is not looked at
+	smokePatience = 2 * time.Minute  // for its removal
+)
+
+// smoke has a sandbox of its own, with a home and a workspace of its own, go
+// through all steps of a create, and writes the report. Of what went well
+// nothing stays; what failed stays to be looked at.
+func (p *pipeline) smoke(ctx context.Context) (stage, error) {
+	if report, ok := p.green(); ok {
+		return stage{stageSmoke, actionNone, "there is a green report for this template, these nodes and these settings", report}, nil
+	}
+	if !p.hasNodes() {
+		p.warnUnproven()
+		return stage{stageSmoke, actionSkip, reasonNoAccess, ""}, nil
+	}
+	if err := p.openBoxes(ctx); err != nil {
+		return stage{}, err
+	}
+	began := time.Now()
+	id := "smoke-" + strings.ToLower(rand.Text()[:8])
+	p.app.note("trying the template out with a sandbox, home and workspace %s", id)
+	made, err := p.boxes.client.Create(ctx, sandbox.Spec{
+		Name: id, Home: id, Workspace: id, Template: p.template, Timeout: smokeLifetime, OnTimeout: cube.OnTimeoutKill,
+	})
+	if err != nil {
+		return stage{}, p.smokeFailed(ctx, id, made, err)
+	}
+	p.removeSmoke(ctx, id, made)
+	if cause := context.Cause(ctx); cause != nil {
+		return stage{}, cause
+	}
+	report, err := p.writeReport(began, append(p.checks, checksOf(made.Steps)...))
+	return stage{stageSmoke, actionRun, "a sandbox of its own went through " + count(len(made.Steps), "step"), report}, err
+}
+
+// checksOf are the steps of a create that went well, as checks.
+func checksOf(steps []sandbox.Step) []check.Check {
+	var all []check.Check
+	for _, s := range steps {
+		status := check.Pass
+		if s.Status == sandbox.Skipped {
+			status = check.Skip
+		}
+		all = append(all, check.Check{ID: s.Name, Status: status, Title: "step " + s.Name, Evidence: s.Detail})
+	}
+	return all
+}
+
+// smokeFailed leaves a sandbox that failed to be looked at, unless the run was
+// interrupted or there is none.
+func (p *pipeline) smokeFailed(ctx context.Context, id string, made sandbox.Created, err error) error {
+	switch {
+	case errors.Is(err, sandbox.ErrAnswerLost):
+		p.app.note("home and workspace %s stay, in case the sandbox comes after all", id)
+	case ctx.Err() != nil || made.ID == "":
+		p.removeSmoke(ctx, id, made)
+	default:
+		p.app.note("it ends by itself after %s without use; its home and workspace %s stay on the node", smokeLifetime, id)
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	return p.boxes.createFailed(made, err)
+}
+
+// removeSmoke removes sandbox, home and workspace. What cannot be removed is
+// told, and fails nothing.
+func (p *pipeline) removeSmoke(ctx context.Context, id string, made sandbox.Created) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), smokePatience)
+	defer cancel()
+	client := p.boxes.client
+	if made.ID != "" {
+		if err := client.Stop(ctx, made.Sandbox); err != nil {
+			p.app.warn("sandbox %s is left over (%v), and its home and workspace %s: %s sandbox stop %s", made.ID, err, id, p.app.again(), made.ID)
+			return
+		}
+	}
+	_, errs := onNodes(client.Nodes, func(n node.Node) (struct{}, error) {
+		return struct{}{}, sandbox.RemovePlace(ctx, n, sandbox.Place{Layout: client.Layout, Home: id, Workspace: id})
+	})
+	if len(errs) > 0 {
+		p.app.warn("home and workspace %s are left over: %v", id, errors.Join(errs...))
+	}
+}

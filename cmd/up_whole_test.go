@@ -1,0 +1,166 @@
+package cmd_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
+)
+
+// wholeTest is a source whose image has a stand-in for the Web UI, and a local
+// Cube of its own.
+type wholeTest struct {
+	*upTest
+	env []string
+}
+
+func newWhole(t *testing.T, tag string) *wholeTest {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hermesbox-up-") //nolint:usetesting // root writes there, whom the user cannot clean up after
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &wholeTest{upTest: &upTest{T: t, engine: dockertest.Default(t), dir: dir}}
+	u.engine.NeedBase(t)
+	u.engine.RemoveImage(t, tag)
+	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "source"}
+	studio := filepath.Join("..", "sandbox", "testdata", "studio")
+	for _, name := range []string{"Dockerfile", "hermes-studio", "config.yaml"} {
+		text, err := os.ReadFile(filepath.Join(studio, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "Dockerfile" {
+			text = append(text, "COPY kind /root/.hermes/SOUL.md\n"...)
+		}
+		u.write(name, string(text))
+	}
+	u.write("kind", tag+"\n")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if got := run(t, prepare(ctx, t, dir, u.engine, "local", "down")); got.code != 0 {
+			t.Errorf("local down: %s", got.stderr)
+		}
+		os.RemoveAll(dir) //nolint:errcheck // what root wrote there may stay
+	})
+	return u
+}
+
+// do runs up or plan and wants its exit code and actions.
+func (u *wholeTest) do(code int, actions string, command string, more ...string) (passage, ran) {
+	u.Helper()
+	args := append(append([]string{"--cube", "local", "--output", "json", command}, more...), u.flags...)
+	cmd := prepare(u.Context(), u.T, u.dir, u.engine, args...)
+	cmd.Env = append(cmd.Env, u.env...)
+	got := run(u.T, cmd)
+	if got.code != code {
+		u.Fatalf("%q: exit code %d, want %d\n%s%s", args, got.code, code, got.stdout, tail(got.stderr))
+	}
+	var out passage
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
+		u.Fatalf("%v: %s", err, got.stdout)
+	}
+	var did []string
+	for _, s := range out.Stages {
+		did = append(did, s.Stage+" "+s.Action)
+	}
+	if diff := cmp.Diff(actions, strings.Join(did, ", ")); diff != "" {
+		u.Errorf("%q:\n%s%s", args, diff, tail(got.stderr))
+	}
+	return out, got
+}
+
+// clean wants nothing but the default home on the node, and no sandbox.
+func (u *wholeTest) clean() {
+	u.Helper()
+	if all := must(u.T, u.dir, u.engine, "--cube", "local", "sandbox", "ls", "--output", "json"); all != "[]" {
+		u.Errorf("sandboxes are left: %s", all)
+	}
+	if homes := must(u.T, u.dir, u.engine, "--cube", "local", "home", "ls", "--output", "json"); strings.Count(homes, `"id"`) != 1 {
+		u.Errorf("homes are left: %s", homes)
+	}
+}
+
+const wholeIdle = "nodes none, context read, image none, template none, home none, smoke none"
+
+// TestUpWhole takes a source to a template that is tried out, and does again
+// only what changed or failed.
+func TestUpWhole(t *testing.T) {
+	t.Parallel()
+	u := newWhole(t, "hermesbox-test/up-whole:latest")
+	u.do(0, "nodes check, context read, image build, template register, home make, smoke run", "plan")
+	first, _ := u.do(0, "context read, image build, template register, nodes prepare, home make, smoke run", "up")
+	if first.Status != "done" || !strings.HasPrefix(first.Template, "tpl-") || !strings.HasPrefix(first.Image, "sha256:") {
+		t.Errorf("got %+v", first)
+	}
+	u.clean()
+	u.do(0, wholeIdle, "plan")
+	if second, said := u.do(0, wholeIdle, "up"); second.Template != first.Template || second.Report != first.Report || !strings.Contains(said.stderr, "nothing was done") {
+		t.Errorf("again: %+v\n%s", second, said.stderr)
+	}
+	u.without(first.Report)
+	u.edited(first)
+}
+
+// without a green report, up tries out what is there; a touch changes nothing.
+func (u *wholeTest) without(report string) {
+	u.Helper()
+	now := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(u.dir, "source", "kind"), now, now); err != nil {
+		u.Fatal(err)
+	}
+	u.do(0, wholeIdle, "up")
+	path := filepath.Join(u.dir, report)
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), `"status": "pass"`) {
+		u.Errorf("the report: %v\n%s", err, text)
+	}
+	for _, bad := range []string{"", "{}", strings.ReplaceAll(string(text), `"pass"`, `"fail"`), strings.Replace(string(text), "tpl-", "tpl-0", 1)} {
+		if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
+			u.Fatal(err)
+		}
+		u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "plan")
+	}
+	u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "up")
+}
+
+// edited: after an edit all is made anew, and the previous template stays.
+func (u *wholeTest) edited(first passage) {
+	u.Helper()
+	u.write("kind", "another\n")
+	second, _ := u.do(0, "context read, image build, template register, nodes check, home refresh, smoke run", "up")
+	if list := u.template("ls", "--output", "json"); !strings.Contains(list, first.Template) || !strings.Contains(list, second.Template) || first.Template == second.Template {
+		u.Errorf("templates after an edit:\n%s", list)
+	}
+	must(u.T, u.dir, u.engine, "--cube", "local", "home", "seed", "alice")
+	if got := u.onNode("cat /data/shared/hermes-homes/alice/SOUL.md"); got != "another\n" {
+		u.Errorf("the default home has %q", got)
+	}
+	u.onNode("echo mine >/data/shared/hermes-homes/default/SOUL.md; rm -r /data/shared/hermes-homes/alice")
+	u.write("kind", "third\n")
+	_, said := u.do(0, "context read, image build, template register, nodes check, home none, smoke run", "up")
+	if got := u.onNode("cat /data/shared/hermes-homes/default/SOUL.md"); got != "mine\n" || !strings.Contains(said.stderr, "was changed by hand: it is kept") {
+		u.Errorf("a default home that somebody changed has %q:\n%s", got, tail(said.stderr))
+	}
+	u.clean()
+}
+
+// onNode runs a shell line where the shared root is seen as on a node.
+func (u *wholeTest) onNode(line string) string {
+	u.Helper()
+	var status struct {
+		SharedRoot string `json:"shared_root"`
+	}
+	if err := json.Unmarshal([]byte(must(u.T, u.dir, u.engine, "local", "status", "--output", "json")), &status); err != nil {
+		u.Fatal(err)
+	}
+	return shell(u.T, "docker", "-H", u.engine.Host, "run", "--rm", "--entrypoint", "sh", "-v", status.SharedRoot+":/data/shared", dockertest.BaseImage, "-ec", line)
+}
