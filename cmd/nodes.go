@@ -9,6 +9,7 @@ import (
 
 	"github.com/hermesbox/hermesbox/image"
 	"github.com/hermesbox/hermesbox/internal/config"
+	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/localcube"
 	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/internal/sshdial"
@@ -64,19 +65,13 @@ func (a *app) localNode(ctx context.Context, cfg config.Config, link *connected,
 	return node.NewLocal(localcube.Helper{Docker: engine.API, Image: helper, SharedRoot: link.status.SharedRoot}), nil
 }
 
-// findHelper finds an image to work on the local Cube's node with: that of the
-// newest template, else one that was built, else the base.
+// findHelper finds an image to work on the local Cube's node with.
 func findHelper(ctx context.Context, cfg config.Config, link *connected, engine *image.Engine) (string, error) {
 	listed, err := (&template.Client{Cube: link.Client}).List(ctx)
 	if err != nil {
 		return "", cubeFailed(err)
 	}
-	var refs []string
-	for _, t := range listed {
-		refs = append(refs, t.Image)
-	}
-	refs = append(refs, cfg.Image.Name, cfg.Image.Base)
-	for _, ref := range slices.DeleteFunc(refs, func(ref string) bool { return ref == "" }) {
+	for _, ref := range helperRefs(cfg, listed) {
 		switch _, err := engine.Inspect(ctx, ref); {
 		case err == nil:
 			return ref, nil
@@ -85,7 +80,30 @@ func findHelper(ctx context.Context, cfg config.Config, link *connected, engine 
 		}
 	}
 	return "", &failure{
-		err:  fmt.Errorf("working on the local Cube's node: the Engine at %s has no image for it: none of a template, and not %s", engine.Host, strings.Join(refs[len(listed):], " or ")),
+		err:  fmt.Errorf("working on the local Cube's node: the Engine at %s has no image for it: none of a template, and not %s", engine.Host, joinedOr(cfg.Image.Name, cfg.Image.Base)),
 		code: exitFailed, hint: "make one with hermesbox up or hermesbox build",
 	}
+}
+
+// helperRefs are images that may do, the likeliest first: those of READY
+// templates of the configured name, one that was built, the base, and what else
+// there is. An image of a stranger need not have a shell.
+func helperRefs(cfg config.Config, all []template.Summary) []string {
+	var refs []string
+	for _, t := range template.Old(all, cfg.Template.Name, 0) {
+		refs = append(refs, t.Image)
+	}
+	refs = append(refs, cfg.Image.Name, cfg.Image.Base)
+	for _, ready := range []bool{true, false} {
+		for _, t := range all {
+			if (t.Status == cube.StatusReady) == ready && !slices.Contains(refs, t.Image) {
+				refs = append(refs, t.Image)
+			}
+		}
+	}
+	return slices.DeleteFunc(refs, func(ref string) bool { return ref == "" })
+}
+
+func joinedOr(refs ...string) string {
+	return strings.Join(slices.DeleteFunc(refs, func(ref string) bool { return ref == "" }), " or ")
 }
