@@ -1,8 +1,8 @@
 #!/bin/bash
 # The main job from nothing: Hermes Agent 0.19.0's source, with macOS litter in
 # it, to a tested image, a template of the local Cube and a sandbox that is then
-# rebuilt and keeps its files. Starts Docker where it is missing and may. All of
-# it stays up; local down ends the local Cube.
+# rebuilt and keeps its files, and gets public skills. Starts Docker where it is
+# missing and may. All of it stays up; local down ends the local Cube.
 #
 #   demo.sh
 set -euo pipefail
@@ -101,6 +101,13 @@ template=$(bin/hermesbox template create --cube local --image "$image" --name he
 bin/hermesbox template show --cube local "$template"
 done_step "template: $template on the local Cube"
 
+step "public skills on the node"
+rm -rf "$work/skills"
+cp -R skills/public "$work/skills"
+bin/hermesbox skills lint "$work/skills"
+bin/hermesbox skills deploy --cube local "$work/skills"
+done_step "skills: $(ls "$work/skills" | wc -l) public on the node, linked into each new sandbox"
+
 step "a sandbox with a home and a workspace"
 sandbox=$(bin/hermesbox sandbox create --cube local --home demo --workspace demo)
 bin/hermesbox sandbox exec --cube local demo -- sh -c 'echo "kept in the home" >/root/.hermes/note; echo "kept in the workspace" >/workspace/note'
@@ -117,6 +124,21 @@ if [ "$rebuilt" = "$sandbox" ] || [ "$notes" != $'kept in the home\nkept in the 
 fi
 url=$(bin/hermesbox sandbox url --cube local demo)
 done_step "rebuild: $rebuilt has taken its name, and has the same files"
+
+step "a public skill is updated, and another is new"
+echo 'This line came with an update.' >>"$work/skills/hermes-sandbox/SKILL.md"
+mkdir "$work/skills/demo-notes"
+printf -- '---\nname: demo-notes\ndescription: A skill of the demo.\n---\n# Notes\n' >"$work/skills/demo-notes/SKILL.md"
+bin/hermesbox skills deploy --cube local "$work/skills"
+updated=$(bin/hermesbox sandbox exec --cube local demo -- tail -n 1 /root/.hermes/skills/hermes-sandbox/SKILL.md)
+bin/hermesbox skills refresh --cube local demo
+listed=$(bin/hermesbox sandbox exec --cube local demo -- sh -c 'COLUMNS=200 hermes skills list')
+if [ "$updated" != 'This line came with an update.' ] || [ "$(grep -cE ' (hermes-sandbox|demo-notes) ' <<<"$listed")" != 2 ]; then
+	echo "demo.sh: the sandbox has not got the new skills" >&2
+	exit 1
+fi
+bin/hermesbox skills status --cube local
+done_step "skills: the update was seen at once, the new one after a refresh, and Hermes lists each once"
 
 step "what was done"
 printf '%s\n' "${did[@]}"

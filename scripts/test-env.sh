@@ -20,7 +20,7 @@ local_host=unix:///var/run/docker.sock
 
 packages=(
 	ca-certificates curl gcc git iproute2 iptables libc6-dev libseccomp-dev pkg-config procps python3 python3-pip python3-venv util-linux
-	busybox debootstrap docker.io docker-registry fish nodejs openssh-client openssh-server sudo tcsh zsh
+	busybox debootstrap docker.io docker-registry fish nodejs openssh-client openssh-server rsync sudo tcsh zsh
 )
 
 say() { echo "test-env.sh: $*" >&2; }
@@ -126,7 +126,7 @@ environment() {
 	local today=$1 version bundle
 	version=$(docker --host "$local_host" version --format '{{.Server.Version}}' | cut -d . -f 1,2)
 	echo "export HERMESBOX_TEST_ENGINES='$version=$local_host today=$today'"
-	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,hermes,sshd,registry,python,node,root,disk'"
+	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,hermes,sshd,registry,python,node,root,disk,rsync'"
 	echo "export HERMESBOX_TEST_HERMES_SOURCE='$("$here/hermes-source.sh")'"
 	"$here/standin/webui/make-package.sh" "$root/.cache/web-ui-standin.tgz"
 	echo "export HERMESBOX_TEST_WEB_UI='$root/.cache/web-ui-standin.tgz'"

@@ -9,8 +9,8 @@ say time "$(date +%s)"
 max=$1 place=$2 root=$3
 shift 2
 
-for tool in cat chmod chown cp cut date dd df du find flock grep head id ln ls mkdir mktemp mv od rm sed sha256sum sort stat sync \
-	tail tar timeout tr uname wc; do
+for tool in awk cat chmod chown cksum cmp comm cp cut date dd df du find flock grep head id ln ls mkdir mktemp mv od rm sed sha256sum \
+	sort stat sync tail tar timeout tr uname wc; do
 	command -v "$tool" >/dev/null 2>&1 || say missing "$tool"
 done
 
