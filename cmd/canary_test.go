@@ -147,10 +147,12 @@ func canaryForms(secret string) []string {
 }
 
 // leaks names the canaries in a text, in any form.
-func leaks(text []byte) []string {
+func leaks(text []byte) []string { return leaksOf(canaries, text) }
+
+func leaksOf(secrets map[string]string, text []byte) []string {
 	var found []string
 	flat := strings.NewReplacer("\n", "", "\r", "").Replace(string(text)) // base64 wraps
-	for name, secret := range canaries {
+	for name, secret := range secrets {
 		for _, form := range canaryForms(secret) {
 			if bytes.Contains(text, []byte(form)) || len(form) > 12 && strings.Contains(flat, form) {
 				found = append(found, fmt.Sprintf("%s as %q", name, form))

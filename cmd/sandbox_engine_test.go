@@ -30,6 +30,7 @@ type boxTest struct {
 	engine dockertest.Engine
 	dir    string
 	env    []string
+	in     string
 	all    strings.Builder // everything that was printed, but by url --with-token
 }
 
@@ -95,6 +96,9 @@ func (b *boxTest) run(code int, args ...string) ran {
 	b.Helper()
 	cmd := prepare(b.Context(), b.T, b.dir, b.engine, append([]string{"--cube", "local"}, args...)...)
 	cmd.Env = append(cmd.Env, b.env...)
+	if b.in != "" {
+		cmd.Stdin = strings.NewReader(b.in)
+	}
 	got := run(b.T, cmd)
 	if args[len(args)-1] != "--with-token" {
 		b.all.WriteString(got.stdout + got.stderr)
