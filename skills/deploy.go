@@ -64,17 +64,21 @@ func both(ctx context.Context, n node.Node, p Place, release func() (Release, er
 		found Found
 		err   error
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	looks := make(chan looked, 1)
 	go func() {
 		f, err := look(ctx, n, p, "read")
 		looks <- looked{f, err}
 	}()
 	r, err := release()
-	l := <-looks
-	if err == nil {
-		err = l.err
+	if err != nil {
+		cancel() // it may be waiting for a lock
+		<-looks
+		return Found{}, r, err
 	}
-	return l.found, r, err
+	l := <-looks
+	return l.found, r, l.err
 }
 
 func planned(n node.Node, p Place, r Release, f Found) Deployed {

@@ -275,3 +275,33 @@ func (b before) Run(ctx context.Context, s node.Script) (int, error) {
 	b.do(s)
 	return b.Node.Run(ctx, s)
 }
+
+// TestDeployRelease: what is wrong with the release ends all, also while another
+// deploy goes on.
+func TestDeployRelease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.skill("one", "x")
+	w.deploy()
+	held := exec.CommandContext(t.Context(), "flock", filepath.Join(w.place.State(), "lock"), "sleep", "30")
+	must(t, held.Start())
+	defer held.Wait()         //nolint:errcheck // it is killed
+	defer held.Process.Kill() //nolint:errcheck // nor does it matter
+	time.Sleep(200 * time.Millisecond)
+	wrong := errors.New("wrong")
+	began := time.Now()
+	_, err := skills.Deploy(t.Context(), w.node, w.place, func() (skills.Release, error) { return skills.Release{}, wrong })
+	if !errors.Is(err, wrong) || time.Since(began) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// TestDeploySetgid: directories that hand their group and mode on.
+func TestDeploySetgid(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	must(t, os.Chmod(w.place.Root, 0o755|os.ModeSetgid))
+	w.skill("one", "x")
+	w.deploy()
+	w.settled()
+}

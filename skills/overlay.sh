@@ -30,12 +30,26 @@ elif [ ! -d "$private" ]; then
 fi
 if [ -f "$config" ] && ! grep -q "^[^#]*$public" "$config"; then say unnamed ''; fi
 
-# What private skills are called, by their directory and by themselves; those in categories too.
-taken=" $(find "$private" -name SKILL.md -type f -size -2000 -exec awk '
+# Links to directories of the user's own: Hermes looks into them, and so do we, but not through the whole disk.
+set --
+for link in "$private"/*; do
+	if [ -L "$link" ] && [ -d "$link" ] && ! [ "$link" -ef "$public/${link##*/}" ]; then
+		case $(readlink "$link") in "$public"/*) ;; *) set -- "$@" "$link/." ;; esac
+	fi
+done
+
+# What private skills are called, by their directory and by themselves; those in categories too. Hermes does not look into
+# all directories.
+called='
 	FNR == 1 { dir = FILENAME; sub(/\/SKILL\.md$/, "", dir); sub(/.*\//, "", dir); print dir; front = /^---[ \t\r]*$/; next }
 	front && /^---[ \t\r]*$/ { front = 0 }
-	front && /^name:/ { sub(/^name:[ \t]*/, ""); gsub(/["\047\r]|[ \t]+(#.*)?$/, ""); print }
-	' {} + 2>/dev/null | grep '^[a-z0-9][a-z0-9._-]*$' | tr '\n' ' ') "
+	front && /^name:/ { sub(/^name:[ \t]*/, ""); gsub(/["\047\r]|[ \t]+(#.*)?$/, ""); print }'
+taken=" $({
+	find "$private" -name .git -prune -o -name .hub -prune -o -name .archive -prune -o -name .venv -prune -o -name venv -prune -o \
+		-name node_modules -prune -o -name site-packages -prune -o -name __pycache__ -prune -o \
+		-name SKILL.md -type f -size -2000 -exec awk "$called" {} +
+	[ $# = 0 ] || find "$@" -maxdepth 4 -name SKILL.md -type f -size -2000 -exec awk "$called" {} +
+} 2>/dev/null | grep '^[a-z0-9][a-z0-9._-]*$' | tr '\n' ' ') "
 
 set --
 for skill in "$public"/*/; do
