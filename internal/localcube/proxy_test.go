@@ -246,6 +246,25 @@ func TestProxyConnections(t *testing.T) {
 	}
 }
 
+// TestProxyOdd is about answers that no good server gives; both ways through pass the same on.
+func TestProxyOdd(t *testing.T) {
+	t.Parallel()
+	c := newCube(t)
+	id, _ := c.make("")
+	for _, test := range []struct {
+		path   string
+		status int
+		absent string // a header that the answer must not have
+	}{{"/none", 204, "Content-Length"}, {"/zero", 502, "Server"}, {"/bare", 200, "Content-Type"}} {
+		for way, headers := range map[string][]string{"short": nil, "net/http": {"Connection", "x-other"}} {
+			got := c.visit(id, test.path, headers...)
+			if got.status != test.status || got.header[test.absent] != nil {
+				t.Errorf("%s, %s: %d %v", test.path, way, got.status, got.header)
+			}
+		}
+	}
+}
+
 func TestProxyPolicy(t *testing.T) {
 	t.Parallel()
 	c := newCube(t)

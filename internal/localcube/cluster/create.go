@@ -40,6 +40,9 @@ func (c *Cluster) Create(ctx context.Context, request NewSandbox) (Sandbox, erro
 	if err != nil {
 		return Sandbox{}, err
 	}
+	if err := request.Network.checkMask(); err != nil {
+		return Sandbox{}, err
+	}
 	mounts, err := ParseMounts(request.Mounts)
 	if err != nil {
 		return Sandbox{}, err

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,12 +26,23 @@ const (
 	DomainRule = "when specifying allowed domains in allow_out, you must disable public outbound traffic or include '0.0.0.0/0' in deny_out to block all other traffic"
 )
 
-// check refuses domains where the default is open; CIDRs are looked at only when a sandbox is made.
+// check refuses domains where the default is open, and a MaskHost that is none;
+// CIDRs are looked at only when a sandbox is made.
 func (n *Network) check() error {
 	if n.DomainsLoose() {
 		return fault(CodeParams, "%s", DomainRule)
 	}
-	return nil
+	return n.checkMask()
+}
+
+var maskForm = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]*$`)
+
+// checkMask refuses a MaskHost that is no Host: it would be more of the request than that.
+func (n *Network) checkMask() error {
+	if n == nil || maskForm.MatchString(strings.ReplaceAll(n.MaskHost, "${PORT}", "0")) {
+		return nil
+	}
+	return fault(CodeParams, "invalid maskRequestHost: %q", n.MaskHost)
 }
 
 // DomainsLoose reports whether the policy allows domains but leaves all else open.

@@ -186,6 +186,23 @@ func TestDomainsLoose(t *testing.T) {
 	}
 }
 
+func TestMaskHost(t *testing.T) {
+	t.Parallel()
+	for mask, good := range map[string]bool{
+		"": true, "localhost:${PORT}": true, "a-b_c.example": true, "[::1]:80": true,
+		"a\r\nX-More: 1": false, "a b": false, "a/b": false, "a\n": false, "${HOME}": false,
+	} {
+		n := &Network{MaskHost: mask}
+		if err := n.check(); (err == nil) != good {
+			t.Errorf("%q: %v", mask, err)
+		}
+	}
+	none := (*Network)(nil)
+	if err := none.check(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestQuantities(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"2000m": 2000, "1.5": 1500, "2": 2000, "lots": 0, "-1": 0, "": 0} {

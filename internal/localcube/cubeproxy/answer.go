@@ -17,6 +17,9 @@ const moveLeast = 64 << 10
 // answer writes the sandbox's answer to the client, as it comes.
 func (c *client) answer(r *http.Request, b *backend, resp *http.Response, w *watch) error {
 	cleanHeader(resp.Header)
+	if resp.StatusCode == http.StatusNoContent {
+		resp.Header.Del("Content-Length") // some clients would wait for that much
+	}
 	bodiless := r.Method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
 	if !bodiless && resp.ContentLength < 0 {
 		return c.stream(b, resp, w)

@@ -87,12 +87,17 @@ func (b *backend) ask(r *http.Request, to target, w *watch) (*http.Response, err
 	}
 	for {
 		resp, err := http.ReadResponse(b.in, r)
-		if err != nil || resp.StatusCode >= http.StatusOK {
+		switch {
+		case err != nil:
+			return nil, err
+		case resp.StatusCode >= http.StatusOK:
 			b.limit.N = math.MaxInt64
-			return resp, err
-		}
-		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return resp, nil
+		case resp.StatusCode == http.StatusSwitchingProtocols:
 			return nil, errors.New("the sandbox switched protocols unasked")
+		}
+		if err := checkStatus(resp); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -122,7 +127,8 @@ func (b *backend) wait(w *watch) error {
 
 // isWhole reports whether text has the head of a final answer.
 func isWhole(text []byte) bool {
-	return !bytes.HasPrefix(text, []byte("HTTP/1.1 1")) && bytes.Contains(text, []byte("\r\n\r\n"))
+	_, status, _ := bytes.Cut(text, []byte(" "))
+	return !bytes.HasPrefix(status, []byte("1")) && bytes.Contains(text, []byte("\r\n\r\n"))
 }
 
 // cleanHeader removes what concerns one connection only.

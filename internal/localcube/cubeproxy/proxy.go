@@ -3,6 +3,7 @@ package cubeproxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,7 +41,7 @@ func New(c *cluster.Cluster, log *slog.Logger) *Proxy {
 	}
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: p.transport, FlushInterval: -1, ErrorHandler: reverseFailed,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), BufferPool: p.buffers,
+		ModifyResponse: checkStatus, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), BufferPool: p.buffers,
 	}
 	return p
 }
@@ -83,6 +84,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// off, now and then.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	w.Header()["Content-Type"] = nil // where the sandbox names none, neither does the proxy
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
 }
 
@@ -149,6 +151,14 @@ func rewrite(pr *httputil.ProxyRequest) {
 		pr.Out.URL.Path, pr.Out.URL.RawPath = unescaped(to.path), to.path
 	}
 	pr.SetXForwarded()
+}
+
+// checkStatus refuses what is no status: net/http would panic over it.
+func checkStatus(resp *http.Response) error {
+	if resp.StatusCode < http.StatusContinue {
+		return fmt.Errorf("the sandbox answered with the status %03d", resp.StatusCode)
+	}
+	return nil
 }
 
 // reverseFailed is upstreamFailed for the ReverseProxy.

@@ -1,7 +1,7 @@
 // Command app stands in for an image: on ports 9000 and 49983 it answers every
 // request, with the Host it sees; /stream answers in two parts, /upgrade echoes,
 // /more says more than it is asked, /endless has a head without end, /two two heads,
-// /slow takes its time, /hold and /silent never end, and /left counts who left them.
+// /none, /zero and /bare are as no net/http would answer, /slow takes its time, /hold and /silent never end, and /left counts who left them.
 package main
 
 import (
@@ -33,6 +33,13 @@ func main() {
 	})
 	http.HandleFunc("/two", func(w http.ResponseWriter, _ *http.Request) {
 		raw(w, "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 ", "OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+	})
+	http.HandleFunc("/none", func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok")
+	})
+	http.HandleFunc("/zero", func(w http.ResponseWriter, _ *http.Request) { raw(w, "HTTP/1.1 000 Nothing\r\n\r\n") })
+	http.HandleFunc("/bare", func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\n<html>")
 	})
 	http.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(400 * time.Millisecond)
