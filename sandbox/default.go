@@ -68,7 +68,10 @@ func SeedDefault(ctx context.Context, n node.Node, l Layout, s Seed) (Default, e
 	exists, err := h.wait(ctx)
 	if err == nil && !exists {
 		out.Left, err = s.fill(ctx, h.id, h.place)
-		if err == nil {
+		switch {
+		case err != nil && ctx.Err() == nil:
+			err = h.blame(err)
+		case err == nil:
 			out.Made, err = true, h.commit()
 		}
 	}

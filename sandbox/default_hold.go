@@ -130,6 +130,20 @@ func (h *hold) take(a answer) error {
 	return nil
 }
 
+// blame puts the end of the script before what else failed: with the script the
+// place went, and Cube says no more than that it is not there.
+func (h *hold) blame(other error) error {
+	select {
+	case ended := <-h.done:
+		h.done <- nil // for release
+		if ended != nil {
+			return fmt.Errorf("%w; after that: %v", ended, other) //nolint:errorlint // who asks what to do is to hear of the first
+		}
+	default:
+	}
+	return other
+}
+
 // commit has the place become the default home.
 func (h *hold) commit() error {
 	_, err := io.WriteString(h.input, "commit\n")

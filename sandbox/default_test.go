@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -152,6 +153,51 @@ func TestDefaultFails(t *testing.T) {
 				t.Errorf("seeding after it: %v", err)
 			}
 		})
+	}
+}
+
+// cutNode loses its connection.
+type cutNode struct {
+	shNode
+	cut chan struct{}
+}
+
+var errCut = errors.New("connection lost")
+
+func (n cutNode) Run(ctx context.Context, s node.Script) (int, error) {
+	type end struct {
+		code int
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		code, err := n.shNode.Run(ctx, s)
+		ended <- end{code, err}
+	}()
+	select {
+	case e := <-ended:
+		return e.code, e.err
+	case <-n.cut:
+		return 0, errCut
+	}
+}
+
+// TestDefaultLost: where the connection to the node was lost, that is said first,
+// and not only what Cube made of it.
+func TestDefaultLost(t *testing.T) {
+	t.Parallel()
+	w, f := newWorld(t), newFakeCube(t)
+	n := cutNode{cut: make(chan struct{})}
+	f.refuse = "prepareHostDirVolume: bind mount /a -> /b: no such file or directory"
+	f.during = func(string) {
+		close(n.cut)
+		time.Sleep(100 * time.Millisecond) // until that is noticed
+	}
+	seed := f.seed(t)
+	seed.Refresh = true
+	_, err := sandbox.SeedDefault(t.Context(), n, w.layout, seed)
+	if !errors.Is(err, errCut) || !strings.Contains(err.Error(), "connection lost; after that: ") {
+		t.Errorf("got %v", err)
 	}
 }
 
