@@ -54,6 +54,7 @@ type pipeline struct {
 	looked   []stage       // what is to be done
 	done     []stage       // what was done
 	checks   []check.Check // for the report
+	tried    tried         // the smoke sandbox, until it is removed
 }
 
 // onPipeline makes a command of what is done with a pipeline whose source is read.

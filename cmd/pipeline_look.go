@@ -18,7 +18,7 @@ func (p *pipeline) look(ctx context.Context) error {
 		name string
 		look func(context.Context) (stage, error)
 	}{
-		{stageImage, p.lookImage}, {stageTemplate, p.lookTemplate}, {stageHome, p.lookHome}, {stageSmoke, p.lookSmoke},
+		{stageImage, p.lookImage}, {stageTemplate, p.lookTemplate}, {stageHome, p.lookHome}, {stageSmoke, p.lookSmoke}, {stageVerify, p.lookVerify},
 	} {
 		if !p.opts.reaches(next.name) {
 			break
@@ -138,14 +138,21 @@ func (p *pipeline) lookHome(ctx context.Context) (_ stage, err error) {
 	return summary(due), err
 }
 
-func (p *pipeline) lookSmoke(context.Context) (stage, error) {
+func (p *pipeline) lookSmoke(context.Context) (stage, error) { return p.lookProof(stageSmoke), nil }
+
+func (p *pipeline) lookVerify(context.Context) (stage, error) { return p.lookProof(stageVerify), nil }
+
+// lookProof is what is due of a stage that goes by the report.
+func (p *pipeline) lookProof(name string) stage {
 	switch report, ok := p.green(); {
 	case !p.hasNodes():
-		return stage{stageSmoke, actionSkip, reasonNoAccess, ""}, nil
-	case !idle(p.looked):
-		return stage{stageSmoke, actionRun, "a stage before it has something to do", ""}, nil
+		return stage{name, actionSkip, reasonNoAccess, ""}
 	case ok:
-		return stage{stageSmoke, actionNone, "there is a green report for this template, these nodes and these settings", report}, nil
+		return stage{name, actionNone, reasonGreen, report}
+	case !idle(p.looked):
+		return stage{name, actionRun, "a stage before it has something to do", ""}
 	}
-	return stage{stageSmoke, actionRun, "there is no green report for this template, these nodes and these settings", ""}, nil
+	return stage{name, actionRun, "there is no green report for this template, these nodes and these settings", ""}
 }
+
+const reasonGreen = "there is a green report for this template, these nodes and these settings"

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,10 +17,11 @@ const (
 	stageTemplate = "template"
 	stageHome     = "home"
 	stageSmoke    = "smoke"
+	stageVerify   = "verify"
 )
 
 // stages are those that can be the last.
-var stages = [...]string{stageContext, stageImage, stageTemplate, stageHome, stageSmoke}
+var stages = [...]string{stageContext, stageImage, stageTemplate, stageHome, stageSmoke, stageVerify}
 
 // stage is one line of what up and plan print.
 type stage struct {
@@ -77,7 +79,8 @@ type passage struct {
 
 func newPassage(status string, all []stage) passage {
 	return passage{
-		status, all, resultOf(all, stageContext), resultOf(all, stageImage), resultOf(all, stageTemplate), resultOf(all, stageSmoke),
+		status, all, resultOf(all, stageContext), resultOf(all, stageImage), resultOf(all, stageTemplate),
+		cmp.Or(resultOf(all, stageVerify), resultOf(all, stageSmoke)),
 	}
 }
 

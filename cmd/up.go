@@ -16,9 +16,10 @@ func newUp(app *app) *cobra.Command {
 		Long: `Up goes through the whole pipeline, and does of each stage what is not there yet: it checks
 the nodes, makes the clean context of SOURCE, builds the image, pushes it where image.push
 says so, registers it as a template, makes the nodes' default home, or refreshes it after a
-new image, and has a sandbox of its own, with a home and a workspace of its own, go through
-all steps to a Web UI that answers. That sandbox is removed; where it fails it stays to be
-looked at. What went well is kept as a report under .hermesbox/reports.
+new image, has a smoke sandbox, with a home and a workspace of its own, go through all steps
+to a Web UI that answers, and verifies the template as verify does. The smoke sandbox is
+removed in the end; where something fails it stays to be looked at. A green report is kept
+under .hermesbox/reports.
 
 It prints the template id, which sandbox create takes, or with --until image or context what
 that stage made. Run again with nothing changed it does nothing, and says so; after a failure
@@ -39,6 +40,7 @@ func (p *pipeline) up(ctx context.Context) error {
 	if idle(p.looked) {
 		p.done = p.looked
 		p.sayIdle()
+		p.warnUnproven()
 		return nil
 	}
 	for _, next := range p.steps() {
@@ -52,6 +54,7 @@ func (p *pipeline) up(ctx context.Context) error {
 	if idle(p.done) { // another run was faster
 		p.sayIdle()
 	}
+	p.warnUnproven()
 	return nil
 }
 
@@ -65,7 +68,7 @@ type step struct {
 // Cube's node is worked on with an image, which may not be there before.
 func (p *pipeline) steps() []step {
 	all := []step{{stageContext, func(context.Context) (stage, error) { return p.looked[slices.IndexFunc(p.looked, isContext)], nil }}}
-	for _, s := range []step{{stageImage, p.makeImage}, {stageTemplate, p.makeTemplate}, {stageHome, p.makeHome}, {stageSmoke, p.smoke}} {
+	for _, s := range []step{{stageImage, p.makeImage}, {stageTemplate, p.makeTemplate}, {stageHome, p.makeHome}, {stageSmoke, p.smoke}, {stageVerify, p.verify}} {
 		if p.opts.reaches(s.name) {
 			all = append(all, s)
 		}
@@ -93,7 +96,6 @@ func (p *pipeline) sayIdle() {
 		}
 	}
 	p.app.note("nothing changed, nothing was done")
-	p.warnUnproven()
 }
 
 // warnUnproven says it where a template was not tried out for want of nodes.

@@ -22,6 +22,7 @@ type subject struct {
 	Cube      string        `json:"cube"`      // its address, or local
 	Template  string        `json:"template"`
 	Image     string        `json:"image"`
+	Stage     string        `json:"stage"` // what was gone through: smoke or verify
 	Nodes     []config.Node `json:"nodes"`
 	// SharedRoot and ModelEndpoints are settings that no template has.
 	SharedRoot     string   `json:"shared_root"`
@@ -37,12 +38,12 @@ type report struct {
 	Checks     []check.Check `json:"checks"`
 }
 
-func (p *pipeline) subject() subject {
+func (p *pipeline) subject(stage string) subject {
 	cfg := p.loaded.Config
 	v := buildVersion()
 	s := subject{
 		Hermesbox: v.Version + " " + v.Revision, Cube: cfg.Cube.MasterAddr + " " + cfg.Cube.APIURL, Template: p.template,
-		Image: p.built.Ref(), Nodes: cfg.Nodes, SharedRoot: cfg.SharedRoot, ModelEndpoints: cfg.Sandbox.ModelEndpoints,
+		Image: p.built.Ref(), Stage: stage, Nodes: cfg.Nodes, SharedRoot: cfg.SharedRoot, ModelEndpoints: cfg.Sandbox.ModelEndpoints,
 	}
 	if p.local {
 		s.Cube, s.Nodes = "local", nil
@@ -71,7 +72,17 @@ func (p *pipeline) green() (string, bool) {
 	if p.template == "" {
 		return "", false
 	}
-	path, err := p.subject().path(projectDir(p.loaded))
+	path, ok := p.greenOf(stageVerify)
+	if !ok && p.opts.until == stageSmoke {
+		path, ok = p.greenOf(stageSmoke)
+	}
+	return path, ok
+}
+
+// greenOf is green about one stage.
+func (p *pipeline) greenOf(stage string) (string, bool) {
+	about := p.subject(stage)
+	path, err := about.path(projectDir(p.loaded))
 	if err != nil {
 		return "", false
 	}
@@ -80,20 +91,20 @@ func (p *pipeline) green() (string, bool) {
 	if err != nil || json.Unmarshal(text, &found) != nil {
 		return "", false
 	}
-	want, err := p.subject().digest()
+	want, err := about.digest()
 	have, other := found.Subject.digest()
 	good := err == nil && other == nil && want == have && len(found.Checks) > 0 && check.Worst(found.Checks) != check.Fail
 	return path, good && found.Status != check.Fail
 }
 
-// writeReport keeps a report, in one step, and returns its path.
-func (p *pipeline) writeReport(began time.Time, checks []check.Check) (string, error) {
-	about := p.subject()
+// writeReport keeps a report of all checks so far, in one step, and returns its path.
+func (p *pipeline) writeReport(stage string, began time.Time) (string, error) {
+	about := p.subject(stage)
 	path, err := about.path(projectDir(p.loaded))
 	if err != nil {
 		return "", err
 	}
-	text, err := json.MarshalIndent(report{about, check.Worst(checks), began.UTC(), time.Since(began).Milliseconds(), checks}, "", "  ")
+	text, err := json.MarshalIndent(report{about, check.Worst(p.checks), began.UTC(), time.Since(began).Milliseconds(), p.checks}, "", "  ")
 	if err == nil {
 		err = replaceFile(path, []byte(p.app.secrets.String(string(text))+"\n"))
 	}

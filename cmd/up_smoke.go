@@ -18,35 +18,43 @@ const (
 	smokePatience = 2 * time.Minute  // for its removal
 )
 
+// tried is a sandbox with a home and a workspace of its id.
+type tried struct {
+	id   string
+	made sandbox.Created
+}
+
 // smoke has a sandbox of its own, with a home and a workspace of its own, go
-// through all steps of a create, and writes the report. Of what went well
-// nothing stays; what failed stays to be looked at.
+// through all steps of a create. It stays until the template is verified; where
+// something fails it stays to be looked at.
 func (p *pipeline) smoke(ctx context.Context) (stage, error) {
 	if report, ok := p.green(); ok {
-		return stage{stageSmoke, actionNone, "there is a green report for this template, these nodes and these settings", report}, nil
+		return stage{stageSmoke, actionNone, reasonGreen, report}, nil
 	}
 	if !p.hasNodes() {
-		p.warnUnproven()
 		return stage{stageSmoke, actionSkip, reasonNoAccess, ""}, nil
 	}
 	if err := p.openBoxes(ctx); err != nil {
 		return stage{}, err
 	}
 	began := time.Now()
-	id := "smoke-" + strings.ToLower(rand.Text()[:8])
+	id := "smoke-" + strings.ToLower(rand.Text()[:16])
 	p.app.note("trying the template out with a sandbox, home and workspace %s", id)
 	made, err := p.boxes.client.Create(ctx, sandbox.Spec{
 		Name: id, Home: id, Workspace: id, Template: p.template, Timeout: smokeLifetime, OnTimeout: cube.OnTimeoutKill,
 	})
+	p.tried = tried{id, made}
 	if err != nil {
-		return stage{}, p.smokeFailed(ctx, id, made, err)
+		return stage{}, p.smokeFailed(ctx, err)
 	}
-	p.removeSmoke(ctx, id, made)
-	if cause := context.Cause(ctx); cause != nil {
-		return stage{}, cause
+	p.checks = append(p.checks, checksOf(made.Steps)...)
+	did := stage{stageSmoke, actionRun, "a sandbox of its own went through " + count(len(made.Steps), "step"), ""}
+	if p.opts.reaches(stageVerify) {
+		return did, nil
 	}
-	report, err := p.writeReport(began, append(p.checks, checksOf(made.Steps)...))
-	return stage{stageSmoke, actionRun, "a sandbox of its own went through " + count(len(made.Steps), "step"), report}, err
+	p.removeSmoke(ctx)
+	did.Result, err = p.writeReport(stageSmoke, began)
+	return did, err
 }
 
 // checksOf are the steps of a create that went well, as checks.
@@ -64,14 +72,15 @@ func checksOf(steps []sandbox.Step) []check.Check {
 
 // smokeFailed leaves a sandbox that failed to be looked at, unless the run was
 // interrupted or there is none.
-func (p *pipeline) smokeFailed(ctx context.Context, id string, made sandbox.Created, err error) error {
+func (p *pipeline) smokeFailed(ctx context.Context, err error) error {
+	id, made := p.tried.id, p.tried.made
 	switch {
 	case errors.Is(err, sandbox.ErrAnswerLost):
 		p.app.note("home and workspace %s stay, in case the sandbox comes after all", id)
 	case ctx.Err() != nil || made.ID == "":
-		p.removeSmoke(ctx, id, made)
+		p.removeSmoke(ctx)
 	default:
-		p.app.note("it ends by itself after %s without use; its home and workspace %s stay on the node", smokeLifetime, id)
+		p.sayKept()
 	}
 	if ctx.Err() != nil {
 		return err
@@ -79,9 +88,15 @@ func (p *pipeline) smokeFailed(ctx context.Context, id string, made sandbox.Crea
 	return p.boxes.createFailed(made, err)
 }
 
+// sayKept tells what stays on the node.
+func (p *pipeline) sayKept() {
+	p.app.note("sandbox %s ends by itself after %s without use; its home and workspace stay on the node", p.tried.id, smokeLifetime)
+}
+
 // removeSmoke removes sandbox, home and workspace. What cannot be removed is
 // told, and fails nothing.
-func (p *pipeline) removeSmoke(ctx context.Context, id string, made sandbox.Created) {
+func (p *pipeline) removeSmoke(ctx context.Context) {
+	id, made := p.tried.id, p.tried.made
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), smokePatience)
 	defer cancel()
 	client := p.boxes.client

@@ -21,7 +21,8 @@ type wholeTest struct {
 	env []string
 }
 
-func newWhole(t *testing.T, tag string) *wholeTest {
+// newWhole has up go to the stage until; "" is the last.
+func newWhole(t *testing.T, tag, studio, until string) *wholeTest {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hermesbox-up-") //nolint:usetesting // root writes there, whom the user cannot clean up after
 	if err != nil {
@@ -31,17 +32,10 @@ func newWhole(t *testing.T, tag string) *wholeTest {
 	u.engine.NeedBase(t)
 	u.engine.RemoveImage(t, tag)
 	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "source"}
-	studio := filepath.Join("..", "sandbox", "testdata", "studio")
-	for _, name := range []string{"Dockerfile", "hermes-studio", "config.yaml"} {
-		text, err := os.ReadFile(filepath.Join(studio, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "Dockerfile" {
-			text = append(text, "COPY kind /root/.hermes/SOUL.md\n"...)
-		}
-		u.write(name, string(text))
+	if until != "" {
+		u.flags = append(u.flags, "--until", until)
 	}
+	u.copyStudio(filepath.Join("..", "sandbox", studio, "*"))
 	u.write("kind", tag+"\n")
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -52,6 +46,25 @@ func newWhole(t *testing.T, tag string) *wholeTest {
 		os.RemoveAll(dir) //nolint:errcheck // what root wrote there may stay
 	})
 	return u
+}
+
+// copyStudio makes a source of the files of a stand-in, and one more.
+func (u *wholeTest) copyStudio(pattern string) {
+	u.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		u.Fatalf("%s: %q, %v", pattern, files, err)
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			u.Fatal(err)
+		}
+		if filepath.Base(path) == "Dockerfile" {
+			text = append(text, "COPY kind /root/.hermes/SOUL.md\n"...)
+		}
+		u.write(filepath.Base(path), string(text))
+	}
 }
 
 // do runs up or plan and wants its exit code and actions.
@@ -95,7 +108,7 @@ const wholeIdle = "nodes none, context read, image none, template none, home non
 // only what changed or failed.
 func TestUpWhole(t *testing.T) {
 	t.Parallel()
-	u := newWhole(t, "hermesbox-test/up-whole:latest")
+	u := newWhole(t, "hermesbox-test/up-whole:latest", "testdata/studio", "smoke")
 	u.do(0, "nodes check, context read, image build, template register, home make, smoke run", "plan")
 	first, _ := u.do(0, "context read, image build, template register, nodes prepare, home make, smoke run", "up")
 	if first.Status != "done" || !strings.HasPrefix(first.Template, "tpl-") || !strings.HasPrefix(first.Image, "sha256:") {
@@ -163,4 +176,52 @@ func (u *wholeTest) onNode(line string) string {
 		u.Fatal(err)
 	}
 	return shell(u.T, "docker", "-H", u.engine.Host, "run", "--rm", "--entrypoint", "sh", "-v", status.SharedRoot+":/data/shared", dockertest.BaseImage, "-ec", line)
+}
+
+// TestUpRed: a template that verify finds wrong fails up. The smoke sandbox
+// stays, and the next run goes on with that template.
+func TestUpRed(t *testing.T) {
+	t.Parallel()
+	u := newWhole(t, "hermesbox-test/up-red:latest", "testdata/studio", "") // no Hermes Agent is in it
+	summary := filepath.Join(u.dir, "summary.md")
+	u.env = []string{"GITHUB_STEP_SUMMARY=" + summary}
+	first, said := u.do(3, "context read, image build, template register, nodes prepare, home make, smoke run, verify fail", "up")
+	if first.Status != "failed" || first.Report != "" || first.Template == "" {
+		t.Errorf("got %+v", first)
+	}
+	for _, words := range []string{"fail  agent-import", "stays to be looked at: hermesbox --cube local verify smoke-", "it goes on here"} {
+		if !strings.Contains(said.stderr, words) {
+			t.Errorf("nothing says %q:\n%s", words, tail(said.stderr))
+		}
+	}
+	text, err := os.ReadFile(summary)
+	if err != nil || !strings.Contains(string(text), "### hermesbox up: failed") || !strings.Contains(string(text), "| template | register | <code>"+first.Template+"</code> |") {
+		t.Errorf("the summary: %v\n%s", err, text)
+	}
+	box := u.smokeBoxes()
+	if len(box) != 1 {
+		t.Fatalf("sandboxes: %q", box)
+	}
+	must(t, u.dir, u.engine, "--cube", "local", "sandbox", "exec", box[0], "--", "true")
+	second, _ := u.do(3, "nodes check, context read, image none, template none, home none, smoke run, verify fail", "up")
+	if second.Template != first.Template || len(u.smokeBoxes()) != 2 {
+		t.Errorf("again: %+v, sandboxes %q", second, u.smokeBoxes())
+	}
+	must(t, u.dir, u.engine, append([]string{"--cube", "local", "sandbox", "stop"}, u.smokeBoxes()...)...)
+}
+
+// smokeBoxes are the names of the smoke sandboxes that are there.
+func (u *wholeTest) smokeBoxes() []string {
+	u.Helper()
+	var all []struct{ Name string }
+	if err := json.Unmarshal([]byte(must(u.T, u.dir, u.engine, "--cube", "local", "sandbox", "ls", "--output", "json")), &all); err != nil {
+		u.Fatal(err)
+	}
+	var names []string
+	for _, one := range all {
+		if strings.HasPrefix(one.Name, "smoke-") {
+			names = append(names, one.Name)
+		}
+	}
+	return names
 }
