@@ -19,8 +19,8 @@ func parseState(text []byte) (state, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return s, err
 	}
-	if s.Instance == "" {
-		return s, errors.New("no instance is named in it")
+	if !instanceForm.MatchString(s.Instance) { // parts of it name networks and rules
+		return s, fmt.Errorf("the instance named in it, %q, is none", s.Instance)
 	}
 	for id, t := range s.Templates {
 		if t == nil {
@@ -52,10 +52,13 @@ func (st *store) setAside(text []byte, cause error) error {
 	return nil
 }
 
-var instanceForm = regexp.MustCompile(`"instance":\s*"([0-9a-f]{16})"`)
+var (
+	instanceForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	instancePart = regexp.MustCompile(`"instance":\s*"([0-9a-f]{16})"`)
+)
 
 func instanceIn(text []byte) string {
-	if found := instanceForm.FindSubmatch(text); found != nil {
+	if found := instancePart.FindSubmatch(text); found != nil {
 		return string(found[1])
 	}
 	return ""

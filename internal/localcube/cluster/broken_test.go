@@ -25,6 +25,8 @@ func TestOpenStore(t *testing.T) {
 		{"another shape", `[1,2]`, true, true, ""},
 		{"null", `null`, true, true, ""},
 		{"not from here", `{"templates":{}}`, true, true, ""},
+		{"a short instance", `{"instance":"abc"}`, true, true, ""},
+		{"an instance that is a path", `{"instance":"../../../../root"}`, true, true, ""},
 		{"empty template", `{"instance":"0123456789abcdef","templates":{"a":null}}`, true, true, "0123456789abcdef"},
 		{"empty job", `{"instance":"0123456789abcdef","jobs":{"a":null}}`, true, true, "0123456789abcdef"},
 		{"empty sandbox", `{"instance":"0123456789abcdef","sandboxes":{"a":null}}`, true, true, "0123456789abcdef"},
@@ -81,8 +83,8 @@ func FuzzParseState(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := parseState(text)
-		if err == nil && s.Instance == "" {
-			t.Errorf("%q has no instance", text)
+		if err == nil && len(s.Instance) != 16 {
+			t.Errorf("%q has the instance %q", text, s.Instance)
 		}
 		if id := instanceIn(text); id != "" && len(id) != 16 {
 			t.Errorf("instance %q in %q", id, text)
