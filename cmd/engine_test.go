@@ -19,12 +19,14 @@ import (
 )
 
 // program builds hermesbox once, for the tests that run it as another user or
-// interrupt it. The directory outlives the test that asked first.
+// interrupt it. The directory outlives the test that asked first: TestMain
+// removes it.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "hermesbox-test-")
 	if err != nil {
 		return "", err
 	}
+	programDir = dir
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -35,6 +37,8 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+var programDir string
 
 // ran is what a run of hermesbox left.
 type ran struct {

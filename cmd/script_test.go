@@ -15,10 +15,19 @@ import (
 
 // TestMain lets the test scripts run hermesbox as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"hermesbox": func() {
+	testscript.Main(tidy{m}, map[string]func(){"hermesbox": func() {
 		sys := cmd.System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
 		os.Exit(cmd.Run(context.Background(), sys, os.Args[1:]))
 	}})
+}
+
+// tidy removes what the tests of this package share.
+type tidy struct{ *testing.M }
+
+// Run runs the tests.
+func (m tidy) Run() int {
+	defer func() { _ = os.RemoveAll(programDir) }() // "" is nothing
+	return m.M.Run()
 }
 
 // TestScripts runs testdata/script/*.txtar: the whole program, as a user runs it.
