@@ -429,11 +429,16 @@ func TestLauncherBrake(t *testing.T) {
 			s.write("root/.hermes/gateway-starts.log", ledger.String()+"garbage\n")
 			if tt.gateway {
 				s.liveGateway()
+			} else { // one of an earlier sandbox on this home
+				s.write("root/.hermes/gateway.pid", `{"pid": 99999999, "kind": "hermes-gateway"}`)
 			}
 			begin := time.Now()
 			code, out := s.run()
 			if code != 0 {
 				t.Fatalf("exit %d; output:\n%s", code, out)
+			}
+			if strings.Contains(out, "/proc/") {
+				t.Errorf("the old gateway is missed aloud:\n%s", out)
 			}
 			took := time.Since(begin)
 			if waited := strings.Contains(out, "5 gateway starts within 120 s"); waited != tt.waits || waited != (took > 2*time.Second) {
