@@ -24,6 +24,9 @@ type Options struct {
 	Listen bool
 	// Note is told what is done; may be nil.
 	Note func(format string, args ...any)
+	// Patience is how long the command service may take, as after a resume; 0
+	// is 20 seconds.
+	Patience time.Duration
 	// Now is the clock that the sandbox's is compared with; nil is this machine's.
 	Now func() time.Time
 }

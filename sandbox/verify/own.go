@@ -80,7 +80,7 @@ func (m *own) make(ctx context.Context, id string, bare bool) (sandbox.Sandbox, 
 func (m *own) rebuild(ctx context.Context, old sandbox.Sandbox) (sandbox.Sandbox, error) {
 	m.options.note("rebuilding sandbox %s", old.Title())
 	spec := m.spec
-	spec.Template, spec.NoWebUI = old.Template, true
+	spec.Template = old.Template
 	made, err := m.client.Rebuild(ctx, old, spec)
 	m.keep(made.Sandbox)
 	return made.Sandbox, err

@@ -17,6 +17,8 @@ type marks struct {
 	Seen      map[string]string `json:"seen"`
 	Workspace []string          `json:"workspace"`
 	Links     []string          `json:"links"`
+
+	token string // of the Web UI; empty where it has none
 }
 
 // places are where the first sandbox leaves its mark.
@@ -31,17 +33,24 @@ func (s *subject) leave(ctx context.Context) (marks, error) {
 			return marks{}, fmt.Errorf("leaving a mark: %w", err)
 		}
 	}
-	return s.own.look(ctx, s.service)
+	return s.own.look(ctx, s.box, s.service)
 }
 
 // look asks a sandbox what it sees.
-func (m *own) look(ctx context.Context, service *envd.Client) (marks, error) {
+func (m *own) look(ctx context.Context, box sandbox.Sandbox, service *envd.Client) (marks, error) {
 	found, err := gather(ctx, service, "facts.py", map[string]any{"want": []string{"marker"}, "markers": m.files()})
 	if err != nil {
 		return marks{}, err
 	}
 	var out marks
-	return out, found.read("marker", &out)
+	if err := found.read("marker", &out); err != nil {
+		return out, err
+	}
+	out.token, err = m.client.Token(ctx, box, service)
+	if errors.Is(err, sandbox.ErrUsers) || errors.Is(err, sandbox.ErrNoToken) {
+		err = nil
+	}
+	return out, err
 }
 
 // inside does something in another sandbox of this run.
@@ -64,32 +73,40 @@ func (s *subject) rebuild(ctx context.Context) check.Result {
 	if box.ID == "" {
 		return failing("hermesbox sandbox rebuild tells more", "no second sandbox came about: %v", err)
 	}
-	problems := []error{err}
 	var after marks
-	problems = append(problems, s.own.inside(box, func(service *envd.Client) (err error) {
-		if after, err = s.own.look(ctx, service); err != nil {
+	err = errors.Join(err, s.own.inside(box, func(service *envd.Client) (err error) {
+		if after, err = s.own.look(ctx, box, service); err != nil {
 			return err
 		}
-		for _, file := range s.own.files() {
-			if after.Seen[file] != s.own.id {
-				err = errors.Join(err, fmt.Errorf("the mark %s is not there", file))
-			}
-		}
-		if !slices.Equal(before.Links, after.Links) {
-			err = errors.Join(err, fmt.Errorf("the linked skills were %s and are %s", shown(before.Links), shown(after.Links)))
-		}
-		return errors.Join(err, s.stillOpen(ctx, service))
+		return errors.Join(s.own.differ(before, after), s.stillOpen(ctx, service))
 	}))
-	if err := errors.Join(problems...); err != nil {
+	if err != nil {
 		return failing(remedy, "sandbox %s: %s", box.ID, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	return passed("sandbox %s has the marks in home and workspace, the same %d linked skills, and the network open", box.ID, len(after.Links))
+	return passed("sandbox %s has the marks in home and workspace, the same token and %d linked skills, and the network open", box.ID, len(after.Links))
+}
+
+// differ says what the second sandbox has not that the first had.
+func (m *own) differ(before, after marks) error {
+	var errs []error
+	for _, file := range m.files() {
+		if after.Seen[file] != m.id {
+			errs = append(errs, fmt.Errorf("the mark %s is not there", file))
+		}
+	}
+	if !slices.Equal(before.Links, after.Links) {
+		errs = append(errs, fmt.Errorf("the linked skills were %s and are %s", shown(before.Links), shown(after.Links)))
+	}
+	if before.token != after.token {
+		errs = append(errs, errors.New("the Web UI lost its state: its token is another"))
+	}
+	return errors.Join(errs...)
 }
 
 // stillOpen asks the model endpoints again, where the first sandbox reached them.
 func (s *subject) stillOpen(ctx context.Context, service *envd.Client) error {
-	var first, second map[string]reached
-	if len(s.options.Endpoints) == 0 || s.read("network", "allowed", &first) != nil || judgeReached(first).Status == check.Fail {
+	var second map[string]reached
+	if !s.reachedAll() {
 		return nil
 	}
 	found, err := gather(ctx, service, "network.py", map[string]any{"want": []string{"allowed"}, "allowed": s.options.Endpoints})
@@ -105,6 +122,13 @@ func (s *subject) stillOpen(ctx context.Context, service *envd.Client) error {
 	return nil
 }
 
+// reachedAll tells whether the first sandbox reached its model endpoints.
+func (s *subject) reachedAll() bool {
+	var first map[string]reached
+	err := s.read("network", "allowed", &first)
+	return err == nil && len(first) > 0 && judgeReached(first).Status != check.Fail
+}
+
 func (s *subject) isolation(ctx context.Context) check.Result {
 	const remedy = "look at the mounts of both sandboxes: hermesbox sandbox show"
 	if s.own.beforeErr != nil {
@@ -117,7 +141,7 @@ func (s *subject) isolation(ctx context.Context) check.Result {
 	}
 	var seen marks
 	err = errors.Join(err, s.own.inside(box, func(service *envd.Client) (err error) {
-		seen, err = s.own.look(ctx, service)
+		seen, err = s.own.look(ctx, box, service)
 		return err
 	}))
 	if err != nil {

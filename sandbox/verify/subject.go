@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func run(ctx context.Context, client *sandbox.Client, box sandbox.Sandbox, o Opt
 // without it there are no facts.
 func (s *subject) ask(ctx context.Context) []check.Check {
 	var checks []check.Check
-	healthy := s.service.WaitReady(ctx, readyPatience) == nil
+	healthy := s.service.WaitReady(ctx, cmp.Or(s.options.Patience, 20*time.Second)) == nil
 	if healthy {
 		s.gather(ctx)
 	}
@@ -82,9 +83,6 @@ func (s *subject) ask(ctx context.Context) []check.Check {
 	}
 	return checks
 }
-
-// readyPatience is how long the command service may take, as after a resume.
-const readyPatience = 20 * time.Second
 
 // gather begins all that takes time, at once.
 func (s *subject) gather(ctx context.Context) {

@@ -1,0 +1,1 @@
+export HERMES_HOME=/root/.hermes
