@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -66,4 +67,18 @@ func (a *app) waiting(nodes []node.Node) {
 	for i, n := range nodes {
 		nodes[i] = waitingNode{n, a.note}
 	}
+}
+
+// atOnce does something n times, some at a time, and waits for all.
+func atOnce(n, most int, do func(i int)) {
+	var wait sync.WaitGroup
+	free := make(chan struct{}, most)
+	for i := range n {
+		free <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-free }()
+			do(i)
+		})
+	}
+	wait.Wait()
 }

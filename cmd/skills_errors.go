@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"sync"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/skills"
@@ -55,18 +54,4 @@ func boxFailed(title string, err error) error {
 		}
 	}
 	return sandboxFailed(err)
-}
-
-// atOnce does something n times, some at a time, and waits for all.
-func atOnce(n, most int, do func(i int)) {
-	var wait sync.WaitGroup
-	free := make(chan struct{}, most)
-	for i := range n {
-		free <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-free }()
-			do(i)
-		})
-	}
-	wait.Wait()
 }

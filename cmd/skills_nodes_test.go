@@ -143,6 +143,16 @@ func TestSkillsDeployRefused(t *testing.T) {
 	}
 }
 
+// TestSkillsDeployLogin: a node that lets nobody in.
+func TestSkillsDeployLogin(t *testing.T) {
+	t.Parallel()
+	s := newSkillsTest(t, "- {name: one, ssh: SERVER}\n")
+	if err := os.WriteFile(s.server.AuthorizedKeys(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.deploy(4, "", "hint: put one of these keys into the authorized_keys")
+}
+
 func (s *skillsTest) ledger(text string) error {
 	return os.WriteFile(filepath.Join(s.root, ".hermesbox-skills", "ledger.json"), []byte(text), 0o600)
 }

@@ -99,7 +99,7 @@ func (s *sandboxes) skillsOfNodes(ctx context.Context) ([]skillsNode, []error) {
 
 func lookAtNode(ctx context.Context, n node.Node, p skills.Place) (skillsNode, error) {
 	f, err := skills.Look(ctx, n, p)
-	out := skillsNode{Node: n.Name(), Changed: names(f.Changed), Others: names(f.Others)}
+	out := skillsNode{Node: n.Name(), Changed: sorted(f.Changed), Others: sorted(f.Others)}
 	if err != nil {
 		out.Error = err.Error()
 		return out, err
@@ -109,9 +109,9 @@ func lookAtNode(ctx context.Context, n node.Node, p skills.Place) (skillsNode, e
 	return out, nil
 }
 
-func names(of map[string]bool) []string {
+func sorted(names map[string]bool) []string {
 	out := []string{}
-	for name := range of {
+	for name := range names {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -24,6 +24,7 @@ func TestDeploy(t *testing.T) {
 	w.put("two/.DS_Store", "x", 0o644)
 	w.put("two/scripts/__pycache__/x.pyc", "x", 0o644)
 	w.put("two/references/deep/er/name with blanks.md", "x", 0o600)
+	w.put("two/references/naïve 名 'x'.md", "x", 0o644)
 	if err := os.Symlink("run", filepath.Join(w.source, "two/scripts/link")); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
@@ -93,10 +94,15 @@ func Status(ctx context.Context, service *envd.Client) (Overlaid, error) {
 	return o, nil
 }
 
-// overlayLimit bounds what a sandbox may tell.
-const overlayLimit = 8 << 20
+// What a sandbox may tell, and how long it may take for that.
+const (
+	overlayLimit    = 8 << 20
+	overlayPatience = 2 * time.Minute
+)
 
 func overlay(ctx context.Context, service *envd.Client, mode string) (Overlaid, error) {
+	ctx, cancel := context.WithTimeout(ctx, overlayPatience)
+	defer cancel()
 	out, said := &limited{left: overlayLimit}, &limited{left: overlayLimit}
 	exit, err := service.Run(ctx, envd.Command{
 		Path: "/bin/sh", Args: []string{"-c", overlayScript, "hermesbox", mode, Private, Public, mounts, config},

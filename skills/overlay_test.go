@@ -145,6 +145,25 @@ func TestOverlayProblems(t *testing.T) {
 	}
 }
 
+// TestOverlayReadOnly: a home that cannot be written.
+func TestOverlayReadOnly(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.give("one")
+	must(t, os.Mkdir(h.private(), 0o755))
+	dockertest.Tmpfs(t, "disk", h.private(), "ro")
+	o, err := h.script("apply")
+	if diff := cmp.Diff([]string{"one"}, o.Failed); diff != "" || err != nil || !strings.Contains(o.Said, "Read-only file system") {
+		t.Errorf("%v, %+v\n%s", err, o, diff)
+	}
+	other := newHome(t)
+	other.give("one")
+	dockertest.Tmpfs(t, "disk", other.dir, "ro")
+	if o, err := other.script("apply"); !errors.Is(err, skills.ErrHome) || !strings.Contains(err.Error(), "Read-only file system") {
+		t.Errorf("%v, %+v", err, o)
+	}
+}
+
 // TestOverlaySettings: a home whose settings do not name the public skills.
 func TestOverlaySettings(t *testing.T) {
 	t.Parallel()
