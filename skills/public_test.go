@@ -30,7 +30,7 @@ func TestPublic(t *testing.T) {
 			continue
 		}
 		for _, words := range []string{
-			"! /workspace (workspace) is no mount", "! no public skills", "127.0.0.1:1: 127.0.0.1 was reached, but nothing listens on port 1",
+			"! /workspace (workspace) is no mount", "! no public skills", "127.0.0.1:1: 127.0.0.1 refused port 1: nothing listens there",
 			"! x.invalid:80: the name or port cannot be resolved", "! 127.0.0.1:x: the name or port cannot be resolved",
 		} {
 			if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), words) {
