@@ -82,6 +82,9 @@ func canaryCases() []canaryCase {
 		{name: "exec with a config", args: inside("true"), config: canaryConfig},
 		{name: "show, json", args: []string{"sandbox", "show", "alice", "--output", "json"}, code: -1},
 		{name: "templates", args: []string{"template", "ls"}},
+		{name: "verify", args: []string{"-v", "verify", "alice"}, code: 3},
+		{name: "verify, json", args: []string{"verify", "alice", "--output", "json"}, code: 3, config: "sandbox: {model_endpoints: [\"http://127.0.0.1:9\"]}\n"},
+		{name: "verify, junit", args: []string{"verify", "alice", "--output", "junit"}, code: 3},
 	}
 }
 

@@ -20,7 +20,7 @@ func (a *app) printReport(out io.Writer, r verify.Report) error {
 		return check.WriteJUnit(out, check.Suite{
 			Name: "hermesbox verify", StartedAt: r.StartedAt, Duration: time.Duration(r.DurationMS) * time.Millisecond,
 			Properties: [][2]string{{"sandbox", r.Sandbox}, {"template", r.Template}, {"status", string(r.Status)}},
-		}, visibleChecks(r.Checks))
+		}, visibleChecks(a.maskedChecks(r.Checks)))
 	}
 	if err := printChecks(out, visibleChecks(r.Checks)); err != nil {
 		return err
@@ -35,6 +35,17 @@ func visibleChecks(checks []check.Check) []check.Check {
 	out := make([]check.Check, 0, len(checks))
 	for _, c := range checks {
 		c.Evidence = visible(strings.ReplaceAll(c.Evidence, "\n", " | "))
+		out = append(out, c)
+	}
+	return out
+}
+
+// maskedChecks are checks without secrets, for a format that would give these a
+// form in which they are not known.
+func (a *app) maskedChecks(checks []check.Check) []check.Check {
+	out := make([]check.Check, 0, len(checks))
+	for _, c := range checks {
+		c.Evidence = a.secrets.String(c.Evidence)
 		out = append(out, c)
 	}
 	return out
