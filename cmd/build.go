@@ -185,7 +185,12 @@ func connect(ctx context.Context, app *app, builder string) (*image.Engine, erro
 	if err := checkBuilder(builder); err != nil {
 		return nil, err
 	}
-	return image.Connect(ctx, strings.TrimPrefix(builder, "docker"), app.getenv)
+	engine, err := image.Connect(ctx, strings.TrimPrefix(builder, "docker"), app.getenv)
+	if err != nil {
+		return nil, err
+	}
+	engine.Secrets = app.secrets
+	return engine, nil
 }
 
 // checkBuilder refuses a builder that keeps no images.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/docker/cli/cli/config/configfile"
 	"github.com/docker/docker/client"
+
+	"github.com/hermesbox/hermesbox/internal/redact"
 )
 
 var (
@@ -30,6 +32,8 @@ type Engine struct {
 	Host   string // the address in use, as in DOCKER_HOST
 	Config *configfile.ConfigFile
 	Info   EngineInfo
+	// Secrets are masked in the progress of a push; nil masks nothing.
+	Secrets *redact.Redactor
 }
 
 // EngineInfo is what an Engine says of itself.

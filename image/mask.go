@@ -2,8 +2,10 @@ package image
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 
+	"github.com/docker/docker/pkg/jsonmessage"
 	bkclient "github.com/moby/buildkit/client"
 	"github.com/opencontainers/go-digest"
 
@@ -89,4 +91,44 @@ func (m *masker) flush(vertex digest.Digest, status *bkclient.SolveStatus) {
 			status.Logs = append(status.Logs, &bkclient.VertexLog{Vertex: vertex, Stream: key.number, Data: rest})
 		}
 	}
+}
+
+// maskMessages takes secrets out of an Engine's messages, before a display
+// redraws them.
+func maskMessages(in io.Reader, secrets *redact.Redactor) io.Reader {
+	if secrets == nil {
+		return in
+	}
+	return &maskedMessages{decode: json.NewDecoder(in), secrets: secrets}
+}
+
+// maskedMessages hands messages on, one after the other.
+type maskedMessages struct {
+	decode  *json.Decoder
+	secrets *redact.Redactor
+	rest    bytes.Buffer
+}
+
+// Read reads no more than the message that it is in.
+func (m *maskedMessages) Read(p []byte) (int, error) {
+	if m.rest.Len() == 0 {
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+	return m.rest.Read(p)
+}
+
+func (m *maskedMessages) next() error {
+	var message jsonmessage.JSONMessage
+	if err := m.decode.Decode(&message); err != nil {
+		return err // the display wraps it
+	}
+	for _, text := range []*string{&message.ID, &message.Status, &message.Stream, &message.From, &message.ErrorMessage} {
+		*text = m.secrets.String(*text)
+	}
+	if message.Error != nil {
+		message.Error.Message = m.secrets.String(message.Error.Message)
+	}
+	return json.NewEncoder(&m.rest).Encode(message)
 }

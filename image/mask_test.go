@@ -12,6 +12,30 @@ import (
 	"github.com/hermesbox/hermesbox/internal/redact"
 )
 
+// What an Engine reports of a push is masked, and its digest is not.
+func TestMaskMessages(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t\"0123456789"
+	in := strings.NewReader(`{"status":"The push refers to s3cr3t\"0123456789"}
+{"status":"Pushing","progressDetail":{"current":1,"total":2},"id":"layer"}
+{"status":"Pushed","id":"layer"}
+{"aux":{"Tag":"1","Digest":"sha256:12","Size":3}}
+{"errorDetail":{"message":"refused s3cr3t\"0123456789"},"error":"refused s3cr3t\"0123456789"}`)
+	var out bytes.Buffer
+	digest, err := readPush(maskMessages(in, redact.New(secret)), &out)
+	if digest != "sha256:12" || err == nil || strings.Contains(out.String()+err.Error(), secret[:6]) {
+		t.Errorf("got %q, %v\n%s", digest, err, out.String())
+	}
+	for _, words := range []string{"The push refers to ***", "layer: Pushed"} {
+		if !strings.Contains(out.String(), words) {
+			t.Errorf("%q not in %q", words, out.String())
+		}
+	}
+	if !strings.Contains(err.Error(), "refused ***") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // A secret that a step prints in pieces is masked in every form of progress.
 func TestMaskerAcrossChunks(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func (e *Engine) pushOne(ctx context.Context, named reference.Named, out io.Writ
 	if err != nil {
 		return "", pushError(err)
 	}
-	pushed, err := readPush(stream, out)
+	pushed, err := readPush(maskMessages(stream, e.Secrets), out)
 	if err := errors.Join(err, stream.Close()); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
