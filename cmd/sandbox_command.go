@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -95,6 +96,10 @@ func insideFailed(title string, err error) error {
 		return &failure{err: err, code: exitFailed, hint: "hermesbox sandbox ls lists what there is"}
 	case errors.Is(err, envd.ErrNotReady):
 		return &failure{err: err, code: exitFailed, hint: "the command service does not answer: hermesbox sandbox show " + title + " tells the state of the sandbox"}
+	}
+	var refused *envd.Error
+	if errors.As(err, &refused) && strings.Contains(refused.Message, "cwd ") {
+		return &failure{err: err, code: exitFailed, hint: "name a directory that is there with --workdir"}
 	}
 	return &failure{err: err, code: exitFailed}
 }

@@ -91,7 +91,7 @@ func TestExecErrors(t *testing.T) {
 	}{
 		{"nobody", []string{"bob", "--", "true"}, 1, []string{`finding "bob"`, "hint: ", "sandbox ls"}},
 		{"user that is none", []string{"alice", "--user", "nobody-here", "--", "true"}, 4, []string{"error: ", "hint: check --user"}},
-		{"directory that is none", []string{"alice", "--workdir", "/no/such", "--", "true"}, 1, []string{"/no/such"}},
+		{"directory that is none", []string{"alice", "--workdir", "/no/such", "--", "true"}, 1, []string{"/no/such", "hint: name a directory that is there with --workdir"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
