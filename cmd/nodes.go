@@ -80,10 +80,13 @@ func findHelper(ctx context.Context, cfg config.Config, link *connected, engine 
 		}
 	}
 	return "", &failure{
-		err:  fmt.Errorf("working on the local Cube's node: the Engine at %s has no image for it: none of a template, and not %s", engine.Host, joinedOr(cfg.Image.Name, cfg.Image.Base)),
+		err:  fmt.Errorf("working on the local Cube's node: the Engine at %s has %w: none of a template, and not %s", engine.Host, errNoHelper, joinedOr(cfg.Image.Name, cfg.Image.Base)),
 		code: exitFailed, hint: "make one with hermesbox up or hermesbox build",
 	}
 }
+
+// errNoHelper means that the local Cube's node cannot be worked on yet.
+var errNoHelper = errors.New("no image for it")
 
 // helperRefs are images that may do, the likeliest first: those of READY
 // templates of the configured name, one that was built, the base, and what else

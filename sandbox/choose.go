@@ -216,7 +216,7 @@ func (m *making) pin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !atLeast(since, "0.7.0") && m.spec.OnTimeout == cube.OnTimeoutPause {
+	if !AtLeast(since, "0.7.0") && m.spec.OnTimeout == cube.OnTimeoutPause {
 		m.warn("this Cube (%s) cannot pause a sandbox with directories of the node: after %s idle it may end or hang; use --on-timeout kill, or Cube 0.7.0 or later", since, m.spec.Timeout)
 	}
 	known, err := m.Cube.Nodes(ctx)
@@ -233,7 +233,7 @@ func (m *making) pin(ctx context.Context) error {
 		return nil
 	}
 	m.scope = m.scopeOf(m.node, known)
-	if len(m.scope) > 0 && atLeast(since, "0.7.0") {
+	if len(m.scope) > 0 && AtLeast(since, "0.7.0") {
 		return nil
 	}
 	m.scope = nil
@@ -244,7 +244,7 @@ func (m *making) pin(ctx context.Context) error {
 }
 
 func (m *making) whyNotPinned(since string) string {
-	if !atLeast(since, "0.7.0") {
+	if !AtLeast(since, "0.7.0") {
 		return "this Cube (" + since + ") cannot be told, 0.7.0 can"
 	}
 	return "Cube does not list a node of this name or address"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// atLeast compares versions such as 0.7.0. What cannot be read counts as 0.
-func atLeast(have, want string) bool {
+// AtLeast compares versions such as 0.7.0. What cannot be read counts as 0.
+func AtLeast(have, want string) bool {
 	a, b := strings.Split(strings.TrimPrefix(have, "v"), "."), strings.Split(want, ".")
 	for i := range b {
 		var x int
