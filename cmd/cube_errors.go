@@ -14,6 +14,7 @@ var cubeAdvices = []advice{
 	{template.ErrUnreachableImage, exitUsage, "push it (build --push, or image.push: true), or give a reference that Cube can pull"},
 	{cube.ErrNotConfigured, exitUsage, "set cube.api_url or cube.master_addr in hermesbox.yaml, or use --cube local"},
 	{cube.ErrUnauthorized, exitAuth, "set CUBE_API_KEY to a key that this cluster accepts"},
+	{cube.ErrForeign, exitFailed, "check cube.api_url and cube.master_addr: CubeAPI and CubeMaster have to answer there themselves"},
 	{cube.ErrUnreachable, exitFailed, "check cube.api_url and cube.master_addr, and the network in between"},
 	{cube.ErrInUse, exitFailed, "stop the sandboxes of this template first; hermesbox sandbox ls lists them"},
 	{cube.ErrInProgress, exitFailed, "wait for the job (hermesbox template watch), then try again"},

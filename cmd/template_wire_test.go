@@ -214,8 +214,8 @@ func TestBadAnswers(t *testing.T) {
 		says   string
 	}{
 		"not authenticated": {401, `{"code":401,"message":"Authentication rejected by callback"}`, 4, "set CUBE_API_KEY"},
-		"HTML":              {200, "<html>sign in</html>", 1, "error"},
-		"cut in half":       {200, `[{"templateID":"tp`, 1, "error"},
+		"HTML":              {200, "<html>sign in</html>", 1, "hint: check cube.api_url and cube.master_addr"},
+		"cut in half":       {200, `[{"templateID":"tp`, 1, "hint: check cube.api_url and cube.master_addr"},
 		"server error":      {500, `{"code":500,"message":"CubeMaster returned error code 130594: database"}`, 1, "130594"},
 	}
 	for name, tt := range tests {

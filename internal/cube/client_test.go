@@ -145,13 +145,13 @@ func TestBadAnswers(t *testing.T) {
 		err    string
 		kind   error
 	}{
-		{"web page", text(200, "<html>hello"), get, "a web page, not JSON: another program listens", nil},
-		{"web page of CubeMaster", text(200, "<html>hello"), list, "a web page, not JSON: another program listens", nil},
-		{"empty", text(200, ""), get, "the answer is empty, not JSON", nil},
-		{"empty of CubeMaster", text(200, " "), list, "the answer is empty, not JSON", nil},
-		{"not json", text(200, "hello"), get, "the answer is not the JSON expected: invalid character 'h'", nil},
+		{"web page", text(200, "<html>hello"), get, "a web page, not JSON: another program listens", ErrForeign},
+		{"web page of CubeMaster", text(200, "<html>hello"), list, "a web page, not JSON: another program listens", ErrForeign},
+		{"empty", text(200, ""), get, "the answer is empty, not JSON", ErrForeign},
+		{"empty of CubeMaster", text(200, " "), list, "the answer is empty, not JSON", ErrForeign},
+		{"not json", text(200, "hello"), get, "the answer is not the JSON expected: invalid character 'h'", ErrForeign},
 		{"wrong type", text(200, `{"sandboxID":5}`), get, "the answer is not the JSON expected", nil},
-		{"no envelope", text(200, `{}`), list, "no ret_code: another program listens", nil},
+		{"no envelope", text(200, `{}`), list, "no ret_code: another program listens", ErrForeign},
 		{"envelope without a code", text(200, `{"ret":{}}`), list, "no ret_code", nil},
 		{"null", text(200, `null`), list, "no ret_code", nil},
 		{"no job", text(200, `{"ret":{"ret_code":200}}`), job, "the answer has no job", nil},
@@ -199,7 +199,7 @@ func TestHugeAnswer(t *testing.T) {
 		}
 	})
 	_, err := c.GetSandbox(t.Context(), "sb")
-	if err == nil || !strings.Contains(err.Error(), "HTTP 200: the answer is longer than 32 MiB: another program listens") || errors.Is(err, ErrUnreachable) {
+	if err == nil || !strings.Contains(err.Error(), "HTTP 200: the answer is longer than 32 MiB: another program listens") || !errors.Is(err, ErrForeign) {
 		t.Errorf("error %v", err)
 	}
 	if n := sent.Load(); n > 200<<20 {
@@ -217,7 +217,7 @@ func TestRedirect(t *testing.T) {
 		http.Redirect(w, r, strings.Replace(elsewhere.URL, "http://", "http://u:pw-secret@", 1)+"/x?token=pw-secret", http.StatusTemporaryRedirect)
 	})
 	_, err := c.CreateSandbox(t.Context(), NewSandbox{TemplateID: "t"})
-	if err == nil || !strings.Contains(err.Error(), "redirected elsewhere, which is not followed: "+elsewhere.URL+"/x") {
+	if err == nil || !strings.Contains(err.Error(), "redirected elsewhere, which is not followed: "+elsewhere.URL+"/x") || !errors.Is(err, ErrForeign) {
 		t.Errorf("error %v", err)
 	}
 	if strings.Contains(fmt.Sprint(err), "pw-secret") || followed.Load() {

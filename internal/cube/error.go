@@ -26,7 +26,8 @@ type Error struct {
 	// Message is what Cube said, in one line of printable text.
 	Message string
 
-	wait time.Duration
+	wait    time.Duration
+	foreign bool
 }
 
 // messageLimit is the longest message that is kept.
@@ -39,6 +40,13 @@ func (s *service) failure(res *http.Response, code int, message string) *Error {
 		e.Method, e.URL = res.Request.Method, origin(res.Request.URL)
 	}
 	e.Message = printable(s.secrets.String(message))
+	return e
+}
+
+// strange is failure where the answer cannot be Cube's.
+func (s *service) strange(res *http.Response, message string) *Error {
+	e := s.failure(res, 0, message)
+	e.foreign = true
 	return e
 }
 

@@ -18,14 +18,14 @@ import (
 func (s *service) judge(res *http.Response) error {
 	body, err := readAll(res.Body)
 	if errors.Is(err, errTooLong) {
-		return s.failure(res, 0, err.Error())
+		return s.strange(res, err.Error())
 	}
 	if err != nil {
 		return retry.Lost(fmt.Errorf("reading the answer: %w", err))
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	if location := res.Header.Get("Location"); location != "" && res.StatusCode/100 == 3 {
-		return s.failure(res, 0, "redirected elsewhere, which is not followed: "+redirect(res, location))
+		return s.strange(res, "redirected elsewhere, which is not followed: "+redirect(res, location))
 	}
 	if s.name == "CubeMaster" {
 		return s.judgeMaster(res, body)
@@ -110,8 +110,8 @@ func (s *service) judgeMaster(res *http.Response, body []byte) error {
 	case res.StatusCode/100 != 2:
 		return s.failure(res, 0, strings.TrimSpace(string(body)))
 	case err == nil:
-		return s.failure(res, 0, "the answer has no ret_code: another program listens at this address")
+		return s.strange(res, "the answer has no ret_code: another program listens at this address")
 	default:
-		return s.failure(res, 0, unreadable(body, err))
+		return s.strange(res, unreadable(body, err))
 	}
 }

@@ -12,6 +12,8 @@ import (
 var (
 	// ErrUnreachable: no answer came, from nobody.
 	ErrUnreachable = errors.New("no answer")
+	// ErrForeign: an answer came that Cube does not give; another program listens there.
+	ErrForeign = errors.New("no answer of Cube's")
 	// ErrUnauthorized: the key is missing or not accepted.
 	ErrUnauthorized = errors.New("not authenticated")
 	// ErrNotFound: there is no such sandbox, template, job or node.
@@ -36,6 +38,8 @@ var (
 // Is matches the sentinels of this package.
 func (e *Error) Is(target error) bool {
 	switch target {
+	case ErrForeign:
+		return e.foreign
 	case ErrUnauthorized:
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Code == 130401
 	case ErrUnsupported:

@@ -176,7 +176,7 @@ func (s *service) decode(res *http.Response, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return s.failure(res, 0, unreadable(body, err))
+		return s.strange(res, unreadable(body, err))
 	}
 	return nil
 }
