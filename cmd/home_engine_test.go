@@ -181,7 +181,7 @@ func (h *homeTest) adopts() {
 	h.Helper()
 	h.write("bob/SOUL.md", "mine")
 	h.fails(1, `"SOUL.md"`, "home", "seed", "bob")
-	h.fails(1, "hint: hermesbox home seed --adopt bob", "home", "seed", "bob")
+	h.fails(1, "hint: hermesbox --cube local home seed --adopt bob", "home", "seed", "bob")
 	body := `{"templateID":"` + h.template + `","timeout":600,"metadata":{"hermesbox.name":"bobs","hermesbox.home":"bob","hermesbox.workspace":"bob","hermesbox.generation":"1"}}`
 	resp, err := http.Post(h.status.APIURL+"/sandboxes", "application/json", strings.NewReader(body))
 	if err != nil {
