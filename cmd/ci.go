@@ -81,5 +81,13 @@ func cell(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "<code>" + strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;").Replace(text) + "</code>"
+	var out strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune("&<>|[]`*_~\\!", r) {
+			fmt.Fprintf(&out, "&#%d;", r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return "<code>" + out.String() + "</code>"
 }
