@@ -107,8 +107,27 @@ func breakages() []breakage {
 		{name: "a model endpoint answers HTML", inside: "touch /run/fake-html", mend: "rm /run/fake-html", fail: []string{"egress-allowed"}, says: "HTML"},
 		{name: "a model endpoint is down", inside: "touch /run/fake-down", mend: "rm /run/fake-down", fail: []string{"egress-allowed"}, says: "HTTP 502"},
 		{name: "a model endpoint wants a key", inside: "touch /run/fake-key", mend: "rm /run/fake-key"},
+		{
+			name: "a home that pretends", inside: "mv " + agent + "/.venv/lib /run/; " + pretend, mend: "mv /run/lib " + agent + "/.venv/; for at in /root " + home + " /workspace; do cd $at; rm model_tools.py sitecustomize.py json.py .bashrc .profile python3; done; rm /etc/profile.d/zz.sh",
+			fail: []string{"agent-import"}, skip: turn, says: "No module named 'model_tools'",
+		},
+		{name: "the home's model answers", inside: homeModel("8100"), mend: "cp /run/config.yaml " + home},
+		{name: "the home's model does not answer", inside: homeModel("8101"), mend: "cp /run/config.yaml " + home, fail: []string{"agent-turn"}, says: "with the model of the home's settings: exit code 1"},
 		{name: "no model answers", inside: "touch /run/fake-chat", mend: "rm /run/fake-chat", fail: []string{"agent-turn"}, says: "exit code 1"},
 	}
+}
+
+// pretend fills home and workspace with what would deceive a careless look.
+const pretend = `for at in /root /root/.hermes /workspace; do cd $at
+for f in model_tools sitecustomize json; do echo "print('tools 99')" >$f.py; done
+echo 'echo tools 99; python() { echo tools 99; }; exit 0' >.bashrc; echo 'echo "tools 99"' >.profile
+printf '#!/bin/sh\necho tools 99\n' >python3; chmod +x python3; done
+echo 'export PYTHONPATH=/workspace PATH=/workspace:$PATH; echo noise' >/etc/profile.d/zz.sh`
+
+// homeModel gives the home a model on a port of the sandbox.
+func homeModel(port string) string {
+	const settings = `{"model": {"provider": "custom", "base_url": "http://127.0.0.1:PORT/v1", "default": "m", "api_key": "k"}, "skills": {"external_dirs": ["/opt/hermes-common-skills"]}}`
+	return "cp " + home + "/config.yaml /run/; echo '" + strings.ReplaceAll(settings, "PORT", port) + "' >" + home + "/config.yaml"
 }
 
 // oddBreakages are sandboxes that were made wrong.
