@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,9 +107,25 @@ func (a *app) session(ctx context.Context, service *envd.Client, p *envd.Process
 	defer context.AfterFunc(ctx, func() { _ = screen.Restore() })() // killing the command may take its time
 	go passKeys(ctx, cancel, p, screen)
 	go passSizes(ctx, service, p.PID, screen)
+	go endWithProcess(ctx, service, p.PID, screen)
 	shown := a.secrets.Stream(screen, redact.Kind{Screen: true, Patience: 25 * time.Millisecond})
 	exit, err := p.Wait(ctx, envd.Output{Stdout: shown})
 	return exit, errors.Join(err, shown.Close(), screen.Restore())
+}
+
+// goneScript ends when the process $1 has ended, reaped or not.
+const goneScript = `while read -r _ _ state _ <"/proc/$1/stat" && [ "$state" != Z ]; do sleep 1; done 2>/dev/null`
+
+// endWithProcess ends the stream of a process that has ended while its jobs
+// still have the terminal: the command service waits for those, which keys
+// reach no more. They live on.
+func endWithProcess(ctx context.Context, service *envd.Client, pid int, screen *term.Terminal) {
+	defer screen.Guard()
+	watch := envd.Command{Path: "/bin/sh", Args: []string{"-c", goneScript, "sh", strconv.Itoa(pid)}, Dir: "/"}
+	exit, err := service.Run(ctx, watch, nil, envd.Output{})
+	if err == nil && exit.OK() && sleep(ctx, 500*time.Millisecond) { // what it wrote last
+		_ = service.Signal(ctx, pid, envd.Kill) // it reaches nothing, and ends the stream
+	}
 }
 
 // passKeys types into the process what is typed here, until it ends.

@@ -200,6 +200,22 @@ func TestConnectEnds(t *testing.T) {
 	s.ends(137)
 }
 
+// TestConnectLeavesJobs: a job that has the terminal still lives on and keeps
+// nobody waiting.
+func TestConnectLeavesJobs(t *testing.T) {
+	t.Parallel()
+	w, c := studio(t)
+	s := typeAt(t, w, nil, "sandbox", "connect", "alice")
+	s.expect("# ")
+	s.enter("sleep 7654 & exit 3\r")
+	began := time.Now()
+	s.ends(3)
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	inContainer(t, c, `grep -aq 7654 /proc/[0-9]*/cmdline`)
+}
+
 // TestConnectUnknownTerminal: programs work on a kind that the sandbox never heard of.
 func TestConnectUnknownTerminal(t *testing.T) {
 	t.Parallel()
