@@ -76,6 +76,32 @@ func TestNodeChosen(t *testing.T) {
 	}
 }
 
+// TestScope: a node goes by what Cube calls it, and by its address only where
+// Cube does not list any.
+func TestScope(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		nodes, node string
+		want        []string
+	}{
+		"by address": {twoNodes, "b", []string{"host-2"}},
+		"by name":    {twoNodes, "host-1", []string{"host-1"}},
+		"not listed": {twoNodes, "c", nil},
+		"no answer":  {"{", "b", []string{"10.0.0.2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newCubeAPI(t, "0.7.0")
+			f.nodes = test.nodes
+			c, _ := f.client(t)
+			c.Addresses = map[string]string{"b": "10.0.0.2", "c": "10.0.0.3"}
+			if diff := cmp.Diff(test.want, c.Scope(t.Context(), movedNode{name: test.node})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestSharedEmpty: a home that is emptied from within is not replaced under the
 // sandbox that has it mounted.
 func TestSharedEmpty(t *testing.T) {
