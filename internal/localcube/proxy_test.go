@@ -138,7 +138,8 @@ func TestProxy(t *testing.T) {
 		t.Errorf("a port where nothing listens: %d %s", got.status, got.header)
 	}
 	c.stream(id)
-	c.upgrade(id)
+	c.upgrade(id, "")
+	c.upgrade(id, "early\n")
 	if got := c.api(http.MethodDelete, "/sandboxes/"+id, ""); got.status != 204 {
 		t.Fatalf("deleting: %d %s", got.status, got.body)
 	}
@@ -168,19 +169,26 @@ func (c *cube) stream(id string) {
 	}
 }
 
-// upgrade speaks another protocol through the proxy, as a WebSocket does.
-func (c *cube) upgrade(id string) {
+// upgrade speaks another protocol through the proxy, as a WebSocket does; early
+// is what it says before it is let.
+func (c *cube) upgrade(id, early string) {
 	c.t.Helper()
 	conn, err := new(net.Dialer).DialContext(c.t.Context(), "tcp", strings.TrimPrefix(c.proxyURL(), "http://"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	fmt.Fprintf(conn, "GET /upgrade HTTP/1.1\r\nHost: 9000-%s.localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n", id)
+	fmt.Fprintf(conn, "GET /upgrade HTTP/1.1\r\nHost: 9000-%s.localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n%s", id, early)
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 		c.t.Fatalf("upgrading: %v, %v", resp, err)
+	}
+	if got, err := in.Peek(len(early)); err != nil || string(got) != early {
+		c.t.Errorf("echo of %q: %q, %v", early, got, err)
+	}
+	if _, err := in.Discard(len(early)); err != nil {
+		c.t.Error(err)
 	}
 	for _, word := range []string{"hello\n", "again\n"} {
 		if _, err := io.WriteString(conn, word); err != nil {

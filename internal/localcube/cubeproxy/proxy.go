@@ -85,6 +85,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	w.Header()["Content-Type"] = nil // where the sandbox names none, neither does the proxy
+	if r.Header.Get("Upgrade") != "" {
+		w = upgrader{w}
+	}
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
 }
 
