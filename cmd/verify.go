@@ -78,11 +78,11 @@ func runVerify(ctx context.Context, app *app, out io.Writer, opts verifyOptions,
 		return usagef("--template and --node are for a sandbox of verify's own").withHint("leave SANDBOX away, or the flags")
 	}
 	report, err := app.verified(ctx, opts, nameOrID)
+	if len(report.Checks) > 0 { // also where something could not be removed afterwards
+		err = errors.Join(err, app.printReport(out, report))
+	}
 	if err != nil {
 		return verifyFailed(err)
-	}
-	if err := app.printReport(out, report); err != nil {
-		return err
 	}
 	if report.Status == check.Fail {
 		return errChecks

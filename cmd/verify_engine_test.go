@@ -1,0 +1,67 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermesbox/hermesbox/internal/check"
+)
+
+// TestVerify verifies a sandbox and a template by commands, in each format.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	b := newBoxes(t)
+	b.image("hermesbox-test/verify-cmd:1", "")
+	tpl := b.ask("template", "create", "--image", "hermesbox-test/verify-cmd:1")
+	id := b.ask("sandbox", "create", "--home", "alice", "--workspace", "alice", "--no-web-ui")
+
+	var report struct {
+		Sandbox  string        `json:"sandbox"`
+		Template string        `json:"template"`
+		Status   check.Status  `json:"status"`
+		Checks   []check.Check `json:"checks"`
+	}
+	got := b.run(0, "verify", "alice", "--only", "mounts,write-probe,node,egress-allowed", "--output", "json")
+	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil {
+		t.Fatalf("%v: %s", err, got.stdout)
+	}
+	if report.Sandbox != id || report.Template != tpl || report.Status != check.Pass || len(report.Checks) != 4 {
+		t.Errorf("%+v", report)
+	}
+	got = b.run(3, "verify", "alice", "--skip", "agent-turn,egress-denied")
+	for _, line := range []string{"pass  mounts ", "fail  web-ui ", "skip  identity ", "not judged because web-ui failed", "→ hermesbox sandbox logs"} {
+		if !strings.Contains(got.stdout, line) {
+			t.Errorf("no %q in\n%s", line, got.stdout)
+		}
+	}
+	if !strings.Contains(got.stderr, " failed, ") {
+		t.Errorf("no tally: %s", got.stderr)
+	}
+
+	got = b.run(0, "verify", "--only", "mounts,rebuild,isolation", "--output", "junit")
+	if err := xml.Unmarshal([]byte(got.stdout), new(any)); err != nil || strings.Count(got.stdout, "<testcase ") != 3 {
+		t.Errorf("%v: %s", err, got.stdout)
+	}
+	if left := strings.Fields(b.run(0, "sandbox", "ls").stdout); !strings.Contains(strings.Join(left, " "), id) || strings.Contains(strings.Join(left, " "), "verify-") {
+		t.Errorf("sandboxes after it: %q", left)
+	}
+	var status struct {
+		SharedRoot string `json:"shared_root"`
+	}
+	if err := json.Unmarshal([]byte(b.run(0, "local", "status", "--output", "json").stdout), &status); err != nil {
+		t.Fatal(err)
+	}
+	homes, err := os.ReadDir(filepath.Join(status.SharedRoot, "hermes-homes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, home := range homes {
+		if strings.HasPrefix(home.Name(), "verify-") {
+			t.Errorf("home %s is left", home.Name())
+		}
+	}
+}
