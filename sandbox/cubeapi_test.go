@@ -28,7 +28,8 @@ type cubeAPI struct {
 	boxes   []map[string]any
 	created []map[string]any
 	refusal string
-	stuck   bool // no sandbox can be ended
+	stuck   bool   // no sandbox can be ended
+	ending  func() // is called when one is
 }
 
 func newCubeAPI(t *testing.T, version string) *cubeAPI {
@@ -42,6 +43,11 @@ func newCubeAPI(t *testing.T, version string) *cubeAPI {
 	})
 	mux.HandleFunc("POST /sandboxes", f.create)
 	mux.HandleFunc("DELETE /sandboxes/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if f.ending != nil {
+			f.ending()
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		if !f.stuck {
 			t.Errorf("unexpected end of %s", r.PathValue("id"))
 		}

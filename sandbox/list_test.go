@@ -1,14 +1,17 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
@@ -135,4 +138,30 @@ func FuzzParseRecord(f *testing.F) {
 			t.Errorf("%q: %+v", file, r)
 		}
 	})
+}
+
+// TestRebuildInterrupted: an end that was asked for is waited for, and the error
+// tells that it came.
+func TestRebuildInterrupted(t *testing.T) {
+	t.Parallel()
+	f := newCubeAPI(t, "0.7.0")
+	f.box("old", "running", ours("alice", "alice", "1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	f.ending = func() {
+		cancel()
+		time.Sleep(100 * time.Millisecond)
+	}
+	c, said := f.client(t)
+	old, err := c.Find(ctx, "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Rebuild(ctx, old, sandbox.Spec{Timeout: time.Minute, OnTimeout: cube.OnTimeoutPause})
+	var step *sandbox.StepError
+	if !errors.As(err, &step) || step.Step < 2 || step.ID != "" || !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "stopped old") {
+		t.Errorf("got %v\n%s", err, said)
+	}
+	if _, err := c.Rebuild(ctx, old, sandbox.Spec{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted before: %v", err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrForeign means that a sandbox is not hermesbox's, or that its home and
@@ -32,7 +33,7 @@ func (c *Client) Rebuild(ctx context.Context, old Sandbox, s Spec) (Created, err
 	if err := m.resolve(ctx); err != nil {
 		return m.made, err
 	}
-	if err := c.Stop(ctx, old); err != nil {
+	if err := c.stopWhole(ctx, old); err != nil {
 		if !Unstoppable(err) {
 			return m.made, err
 		}
@@ -41,6 +42,20 @@ func (c *Client) Rebuild(ctx context.Context, old Sandbox, s Spec) (Created, err
 		c.note("stopped %s; its home and workspace stay", old.ID)
 	}
 	return m.run(ctx)
+}
+
+// stopTimeout is how long an end may take that is waited for in any case.
+const stopTimeout = time.Minute
+
+// stopWhole is Stop, and waits for its end also where ctx ends meanwhile: Cube
+// ends the sandbox all the same, and the caller must be told.
+func (c *Client) stopWhole(ctx context.Context, s Sandbox) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return c.Stop(whole, s)
 }
 
 // successor is the template for a sandbox that is made anew: the newest of the
