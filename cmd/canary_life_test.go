@@ -63,9 +63,9 @@ func TestLifeCanaries(t *testing.T) {
 		{0, []string{"sandbox", "stop", "alice"}},
 	} {
 		name := strings.Join(step.args, " ")
-		b.in = ""
+		b.stdin = ""
 		if strings.HasSuffix(name, ".env") {
-			b.in = "HOME_API_KEY=" + lifeCanaries["the home's .env"] + "\n"
+			b.stdin = "HOME_API_KEY=" + lifeCanaries["the home's .env"] + "\n"
 		}
 		got := b.run(step.code, append([]string{"-v"}, step.args...)...)
 		b.judge(name, []byte(got.stdout+got.stderr))

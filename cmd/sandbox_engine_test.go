@@ -30,7 +30,7 @@ type boxTest struct {
 	engine dockertest.Engine
 	dir    string
 	env    []string
-	in     string
+	stdin  string
 	all    strings.Builder // everything that was printed, but by url --with-token
 }
 
@@ -96,8 +96,8 @@ func (b *boxTest) run(code int, args ...string) ran {
 	b.Helper()
 	cmd := prepare(b.Context(), b.T, b.dir, b.engine, append([]string{"--cube", "local"}, args...)...)
 	cmd.Env = append(cmd.Env, b.env...)
-	if b.in != "" {
-		cmd.Stdin = strings.NewReader(b.in)
+	if b.stdin != "" {
+		cmd.Stdin = strings.NewReader(b.stdin)
 	}
 	got := run(b.T, cmd)
 	if args[len(args)-1] != "--with-token" {

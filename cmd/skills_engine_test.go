@@ -15,11 +15,10 @@ import (
 type skillBox struct{ *boxTest }
 
 // newSkillBox builds the image; what it is made of is mostly in the Engine's cache.
-func newSkillBox(t *testing.T) *skillBox {
+func newSkillBox(t *testing.T, tag string) *skillBox {
 	t.Helper()
 	b := &skillBox{newBoxes(t)}
 	hermesSource(t, b.dir)
-	const tag = "hermesbox-test/skills:latest"
 	b.engine.RemoveImage(t, tag)
 	image := must(t, b.dir, b.engine, append([]string{"build", "-t", tag, "source"}, buildFlags(t)...)...)
 	b.write("hermesbox.yaml", "source: source\nskills: {source: public}\n")
@@ -79,7 +78,7 @@ cat /root/.hermes/skills/.bundled_manifest 2>/dev/null | wc -l`
 // real Hermes.
 func TestSkillsHermes(t *testing.T) {
 	t.Parallel()
-	b := newSkillBox(t)
+	b := newSkillBox(t, "hermesbox-test/skills:latest")
 	b.skill("lab-notes", "ten minutes")
 	b.skill("short-lived", "x")
 	b.run(0, "skills", "deploy")
