@@ -124,7 +124,7 @@ func (m *maskedMessages) next() error {
 	if err := m.decode.Decode(&message); err != nil {
 		return err // the display wraps it
 	}
-	for _, text := range []*string{&message.ID, &message.Status, &message.Stream, &message.From, &message.ErrorMessage} {
+	for _, text := range []*string{&message.ID, &message.Status, &message.Stream, &message.From} {
 		*text = m.secrets.String(*text)
 	}
 	if message.Error != nil {

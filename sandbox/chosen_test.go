@@ -22,12 +22,17 @@ func TestRebuildKeepsWhatWasChosen(t *testing.T) {
 	}{
 		{"nothing", nil, sandbox.Chosen{}, 900, "pause", nil},
 		{
-			"all", map[string]string{"hermesbox.timeout": "1h0m0s", "hermesbox.on_timeout": "kill", "hermesbox.web_ui": "no"}, sandbox.Chosen{}, 3600, "kill",
+			"all",
+			map[string]string{"hermesbox.timeout": "1h0m0s", "hermesbox.on_timeout": "kill", "hermesbox.web_ui": "no"},
+			sandbox.Chosen{},
+			3600, "kill",
 			map[string]string{"hermesbox.timeout": "1h0m0s", "hermesbox.on_timeout": "kill", "hermesbox.web_ui": "no"},
 		},
 		{
-			"chosen anew", map[string]string{"hermesbox.timeout": "1h0m0s", "hermesbox.on_timeout": "kill", "hermesbox.web_ui": "no"},
-			sandbox.Chosen{Timeout: "15m0s", OnTimeout: "pause", WebUI: "yes"}, 900, "pause",
+			"chosen anew",
+			map[string]string{"hermesbox.timeout": "1h0m0s", "hermesbox.on_timeout": "kill", "hermesbox.web_ui": "no"},
+			sandbox.Chosen{Timeout: "15m0s", OnTimeout: "pause", WebUI: "yes"},
+			900, "pause",
 			map[string]string{"hermesbox.timeout": "15m0s", "hermesbox.on_timeout": "pause", "hermesbox.web_ui": "yes"},
 		},
 		{"nonsense", map[string]string{"hermesbox.timeout": "-5s", "hermesbox.on_timeout": "dance", "hermesbox.web_ui": "maybe"}, sandbox.Chosen{}, 900, "pause", nil},
