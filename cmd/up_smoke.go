@@ -85,7 +85,11 @@ func (p *pipeline) smokeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return p.boxes.createFailed(made, err)
+	failed := p.boxes.createFailed(made, err)
+	if errors.Is(err, sandbox.ErrNoWebUI) {
+		return &failure{err: err, code: exitFailed, hint: "use an image with the launcher, as hermesbox build makes it, or stop before it with --until home"}
+	}
+	return failed
 }
 
 // sayKept tells what stays on the node.

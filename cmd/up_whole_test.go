@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"os"
@@ -21,8 +22,8 @@ type wholeTest struct {
 	env []string
 }
 
-// newWhole has up go to the stage until; "" is the last.
-func newWhole(t *testing.T, tag, studio, until string) *wholeTest {
+// newWhole makes a source of a stand-in of package sandbox.
+func newWhole(t *testing.T, tag, studio string) *wholeTest {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hermesbox-up-") //nolint:usetesting // root writes there, whom the user cannot clean up after
 	if err != nil {
@@ -32,9 +33,6 @@ func newWhole(t *testing.T, tag, studio, until string) *wholeTest {
 	u.engine.NeedBase(t)
 	u.engine.RemoveImage(t, tag)
 	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "source"}
-	if until != "" {
-		u.flags = append(u.flags, "--until", until)
-	}
 	u.copyStudio(filepath.Join("..", "sandbox", studio, "*"))
 	u.write("kind", tag+"\n")
 	t.Cleanup(func() {
@@ -64,6 +62,11 @@ func (u *wholeTest) copyStudio(pattern string) {
 			text = append(text, "COPY kind /root/.hermes/SOUL.md\n"...)
 		}
 		u.write(filepath.Base(path), string(text))
+		if strings.HasPrefix(string(text), "#!") {
+			if err := os.Chmod(filepath.Join(u.dir, "source", filepath.Base(path)), 0o755); err != nil {
+				u.Fatal(err)
+			}
+		}
 	}
 }
 
@@ -102,15 +105,15 @@ func (u *wholeTest) clean() {
 	}
 }
 
-const wholeIdle = "nodes none, context read, image none, template none, home none, smoke none"
+const wholeIdle = "nodes none, context read, image none, template none, home none, smoke none, verify none"
 
 // TestUpWhole takes a source to a template that is tried out, and does again
 // only what changed or failed.
 func TestUpWhole(t *testing.T) {
 	t.Parallel()
-	u := newWhole(t, "hermesbox-test/up-whole:latest", "testdata/studio", "smoke")
-	u.do(0, "nodes check, context read, image build, template register, home make, smoke run", "plan")
-	first, _ := u.do(0, "context read, image build, template register, nodes prepare, home make, smoke run", "up")
+	u := newWhole(t, "hermesbox-test/up-whole:latest", "verify/testdata/studio")
+	u.do(0, "nodes check, context read, image build, template register, home make, smoke run, verify run", "plan")
+	first, _ := u.do(0, "context read, image build, template register, nodes prepare, home make, smoke run, verify run", "up")
 	if first.Status != "done" || !strings.HasPrefix(first.Template, "tpl-") || !strings.HasPrefix(first.Image, "sha256:") {
 		t.Errorf("got %+v", first)
 	}
@@ -119,6 +122,7 @@ func TestUpWhole(t *testing.T) {
 	if second, said := u.do(0, wholeIdle, "up"); second.Template != first.Template || second.Report != first.Report || !strings.Contains(said.stderr, "nothing was done") {
 		t.Errorf("again: %+v\n%s", second, said.stderr)
 	}
+	u.do(0, strings.TrimSuffix(wholeIdle, ", verify none"), "up", "--until", "smoke")
 	u.without(first.Report)
 	u.edited(first)
 }
@@ -140,16 +144,16 @@ func (u *wholeTest) without(report string) {
 		if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
 			u.Fatal(err)
 		}
-		u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "plan")
+		u.do(0, "nodes check, context read, image none, template none, home none, smoke run, verify run", "plan")
 	}
-	u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "up")
+	u.do(0, "nodes check, context read, image none, template none, home none, smoke run, verify run", "up")
 }
 
 // edited: after an edit all is made anew, and the previous template stays.
 func (u *wholeTest) edited(first passage) {
 	u.Helper()
 	u.write("kind", "another\n")
-	second, _ := u.do(0, "context read, image build, template register, nodes check, home refresh, smoke run", "up")
+	second, _ := u.do(0, "context read, image build, template register, nodes check, home refresh, smoke run, verify run", "up")
 	if list := u.template("ls", "--output", "json"); !strings.Contains(list, first.Template) || !strings.Contains(list, second.Template) || first.Template == second.Template {
 		u.Errorf("templates after an edit:\n%s", list)
 	}
@@ -159,7 +163,7 @@ func (u *wholeTest) edited(first passage) {
 	}
 	u.onNode("echo mine >/data/shared/hermes-homes/default/SOUL.md; rm -r /data/shared/hermes-homes/alice")
 	u.write("kind", "third\n")
-	_, said := u.do(0, "context read, image build, template register, nodes check, home none, smoke run", "up")
+	_, said := u.do(0, "context read, image build, template register, nodes check, home none, smoke run, verify run", "up")
 	if got := u.onNode("cat /data/shared/hermes-homes/default/SOUL.md"); got != "mine\n" || !strings.Contains(said.stderr, "was changed by hand: it is kept") {
 		u.Errorf("a default home that somebody changed has %q:\n%s", got, tail(said.stderr))
 	}
@@ -182,7 +186,7 @@ func (u *wholeTest) onNode(line string) string {
 // stays, and the next run goes on with that template.
 func TestUpRed(t *testing.T) {
 	t.Parallel()
-	u := newWhole(t, "hermesbox-test/up-red:latest", "testdata/studio", "") // no Hermes Agent is in it
+	u := newWhole(t, "hermesbox-test/up-red:latest", "testdata/studio") // no Hermes Agent is in it
 	summary := filepath.Join(u.dir, "summary.md")
 	u.env = []string{"GITHUB_STEP_SUMMARY=" + summary}
 	first, said := u.do(3, "context read, image build, template register, nodes prepare, home make, smoke run, verify fail", "up")
@@ -224,4 +228,49 @@ func (u *wholeTest) smokeBoxes() []string {
 		}
 	}
 	return names
+}
+
+// TestUpSmokeFails: an image without a Web UI is told what up can do with it,
+// and its sandbox stays.
+func TestUpSmokeFails(t *testing.T) {
+	t.Parallel()
+	u := newWhole(t, "hermesbox-test/up-smoke-fails:latest", "testdata/studio")
+	u.write("Dockerfile", "FROM "+dockertest.BaseImage+"\nCOPY config.yaml kind /root/.hermes/\n")
+	_, said := u.do(1, "context read, image build, template register, nodes prepare, home make, smoke fail", "up")
+	if !strings.Contains(said.stderr, "or stop before it with --until home") || len(u.smokeBoxes()) != 1 {
+		t.Errorf("sandboxes %q\n%s", u.smokeBoxes(), tail(said.stderr))
+	}
+	u.do(0, "nodes none, context read, image none, template none, home none", "up", "--until", "home")
+	must(t, u.dir, u.engine, append([]string{"--cube", "local", "sandbox", "stop"}, u.smokeBoxes()...)...)
+}
+
+// TestUpInterrupted: of a run that is interrupted while the template is tried
+// out nothing stays, and the next run goes on there.
+func TestUpInterrupted(t *testing.T) {
+	t.Parallel()
+	u := newWhole(t, "hermesbox-test/up-interrupted:latest", "testdata/studio")
+	for _, until := range []string{"step 4/10", "making sandbox verify-"} {
+		cmd := prepare(t.Context(), t, u.dir, u.engine, append([]string{"--cube", "local", "up"}, u.flags...)...)
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		sent := false
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if !sent && strings.Contains(lines.Text(), until) {
+				sent = true
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); !sent || cmd.ProcessState.ExitCode() != 130 {
+			t.Errorf("interrupted at %q (%t): %v", until, sent, err)
+		}
+		u.clean()
+	}
+	u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "plan", "--until", "smoke")
 }
