@@ -81,12 +81,16 @@ func (s *server) run(ctx context.Context, ready func(Status)) error {
 	s.serve(ctx, group, proxy.Listen(s.listeners.proxy), proxy)
 	s.serve(ctx, group, s.listeners.tls, proxy)
 	s.serve(ctx, group, s.listeners.control, s.control())
+	group.Go(func() error {
+		<-ctx.Done()
+		return proxy.Close() // with the servers, not after them: both wait for streams
+	})
 	ready(s.status())
 	err := group.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, errDown) {
 		err = errors.Join(err, errDown)
 	}
-	return errors.Join(err, proxy.Close())
+	return err
 }
 
 // serve answers on one listener until ctx ends.
@@ -96,7 +100,7 @@ func (s *server) serve(ctx context.Context, group *errgroup.Group, l net.Listene
 	}
 	srv := newServer(h)
 	group.Go(func() error {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil { // else the proxy closed it
 			return fmt.Errorf("serving %s: %w", l.Addr(), err)
 		}
 		return nil

@@ -8,10 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hermesbox/hermesbox/internal/localcube"
 )
 
 // dial connects to the proxy and sends text as it is.
@@ -105,6 +108,33 @@ func TestHangUp(t *testing.T) {
 		}
 		if got.body != itoa(i+1) {
 			t.Errorf("%s: the sandbox has not seen the client leave: %s", test.name, got.body)
+		}
+	}
+}
+
+// TestDownUnderStreams: streams that do not end, on both ways through, do not keep it from ending.
+func TestDownUnderStreams(t *testing.T) {
+	t.Parallel()
+	c := newCube(t)
+	id, _ := c.make("")
+	host := " /hold HTTP/1.1\r\nHost: 9000-" + id + ".x\r\n"
+	var streams []*bufio.Reader
+	for _, request := range []string{"GET" + host + "\r\n", "POST" + host + "Content-Length: 2\r\n\r\nhi"} {
+		_, in := c.dial(request)
+		if line, err := in.ReadString('\n'); err != nil || line != "HTTP/1.1 200 OK\r\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		streams = append(streams, in)
+	}
+	start, opts := time.Now(), c.opts
+	opts.SharedRoot = t.TempDir()
+	if err := localcube.Down(t.Context(), opts); err != nil {
+		t.Error(err)
+	}
+	t.Logf("down after %s", time.Since(start))
+	for _, in := range streams {
+		if _, err := io.Copy(io.Discard, in); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("a stream stays open")
 		}
 	}
 }

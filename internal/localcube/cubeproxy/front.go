@@ -34,7 +34,7 @@ type arrival struct {
 
 // Listen gives the listener that an http.Server with this Proxy as its handler
 // is to serve: plain requests that come in on l never reach the server. Close
-// of the proxy, after the server's, waits for those.
+// of the proxy waits for those, and ends l, too.
 func (p *Proxy) Listen(l net.Listener) net.Listener {
 	f := &front{Listener: l, proxy: p, handed: make(chan arrival), closed: make(chan struct{}), clients: map[*client]struct{}{}}
 	f.ctx, f.cut = context.WithCancel(context.Background())
