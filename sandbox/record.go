@@ -36,9 +36,8 @@ func ParseRecord(file string, text []byte) (Record, error) {
 	if len(text) > recordLimit {
 		return r, fmt.Errorf("reading record %q: longer than %d bytes", file, recordLimit)
 	}
-	decode := json.NewDecoder(bytes.NewReader(text))
-	decode.DisallowUnknownFields()
-	if err := decode.Decode(&r); err != nil {
+	// Fields that are not known are a later version's.
+	if err := json.Unmarshal(text, &r); err != nil {
 		return Record{}, fmt.Errorf("reading record %q: %w", file, err)
 	}
 	if problem := r.check(file); problem != "" {

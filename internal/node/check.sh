@@ -36,15 +36,18 @@ for dir; do
 	fi
 done
 
+# plain PATH: a directory that no link leads to, as far as it and the one above go.
+plain() { [ -d "$1" ] && [ ! -L "$1" ] && [ ! -L "${1%/*}" ]; }
+
 [ -d "$root" ] && [ ! -L "$root" ] || { say end ''; exit 0; }
 data=$place # homes may be a file system of their own
-until [ -d "$data" ] && [ ! -L "$data" ]; do data=${data%/*}; done
+until [ "$data" = "$root" ] || plain "$data"; do data=${data%/*}; done
 say real "$(cd -P "$data" && pwd -P)"
 say free "$(df -Pk "$data" 2>/dev/null | sed -n '2s/.* \([0-9][0-9]*\)  *[0-9][0-9]*% .*/\1/p')"
 say inodes "$(df -Pi "$data" 2>/dev/null | sed -n '2s/.* \([0-9][0-9]*\)  *[0-9][0-9]*% .*/\1/p')"
 say mounts "$(cat /proc/self/mountinfo 2>/dev/null)"
 
-[ -d "$place" ] && [ ! -L "$place" ] || { say end ''; exit 0; }
+plain "$place" || { say end ''; exit 0; }
 find "$place" -maxdepth 1 -type d -name 'probe-*' -mmin "+$max" -exec rm -rf {} + 2>/dev/null
 probe=$(mktemp -d "$place/probe-XXXXXX" 2>&1) || { say unwritable "$probe"; say end ''; exit 0; }
 trap 'rm -rf "$probe"' EXIT

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -187,6 +188,17 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			expect(look(), step.id, check.Fail, step.want)
+		}
+		// Homes that are a link: nothing is tried where it leads to.
+		outside := dir + "-outside"
+		old := time.Unix(1e9, 0)
+		err := errors.Join(os.Rename(dir+"/homes", outside), os.Symlink(outside, dir+"/homes"), os.Chtimes(outside+"/.own", old, old))
+		if err != nil {
+			t.Fatal(err)
+		}
+		look()
+		if info, err := os.Stat(outside + "/.own"); err != nil || !info.ModTime().Equal(old) {
+			t.Errorf("behind the link something was made: %v, %v", info, err)
 		}
 	})
 }
