@@ -165,6 +165,12 @@ func TestSmokeSecrets(t *testing.T) {
 	if left := s.left(); len(left) > 0 {
 		t.Errorf("left over: %q", left)
 	}
+	alone := o
+	alone.Only = []string{"secrets"}
+	r, err = verify.Smoke(t.Context(), s.client, sandbox.Spec{NoWebUI: true}, alone)
+	if err != nil || len(r.Checks) != 1 || r.Checks[0].Evidence != `in the environment of process 1: "ADMIN_PASSWORD"` {
+		t.Errorf("%v, %+v", err, r.Checks)
+	}
 	if _, err := verify.Smoke(t.Context(), s.client, sandbox.Spec{Template: "tpl-none"}, o); err == nil {
 		t.Error("a template that is not there was verified")
 	}
