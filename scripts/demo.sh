@@ -1,8 +1,8 @@
 #!/bin/bash
 # The main job from nothing: Hermes Agent 0.19.0's source, with macOS litter in
-# it, to a tested image, a template of the local Cube and a sandbox that is then
-# rebuilt and keeps its files, and gets public skills. Starts Docker where it is
-# missing and may. All of it stays up; local down ends the local Cube.
+# it, to a tested image, a verified template of the local Cube and a sandbox that is
+# then rebuilt and keeps its files, gets public skills and is verified. Starts Docker
+# where it is missing and may. All of it stays up; local down ends the local Cube.
 #
 #   demo.sh
 set -euo pipefail
@@ -96,10 +96,10 @@ else
 	done_step "compare: the same recipe by plain tar and docker build does not even build"
 fi
 
-step "the image as a template of the local Cube"
-template=$(bin/hermesbox template create --cube local --image "$image" --name hermes-studio)
+step "hermesbox up: the image as a template of the local Cube, tried out and verified"
+template=$(cd "$work" && ../../bin/hermesbox up --cube local --progress plain -t "$tag" "${options[@]/$work\//}" source)
 bin/hermesbox template show --cube local "$template"
-done_step "template: $template on the local Cube"
+done_step "template: $template on the local Cube, verified; the report is in $work/.hermesbox/reports"
 
 step "public skills on the node"
 rm -rf "$work/skills"
@@ -140,11 +140,16 @@ fi
 bin/hermesbox skills status --cube local
 done_step "skills: the update was seen at once, the new one after a refresh, and Hermes lists each once"
 
+step "hermesbox verify demo"
+bin/hermesbox verify --cube local demo
+done_step "verify: every check of the sandbox demo passed, or says why it was skipped"
+
 step "what was done"
 printf '%s\n' "${did[@]}"
 echo
 echo "image: $image"
 echo "template: $template"
+echo "report: $(ls -t "$work"/.hermesbox/reports/*.json | head -n 1)"
 echo "sandbox: demo ($rebuilt)"
 echo "Web UI: $url (bin/hermesbox sandbox open --cube local demo opens it, signed in)"
 echo "bin/hermesbox local down ends the local Cube and removes its sandboxes; homes and workspaces stay"
