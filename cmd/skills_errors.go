@@ -20,6 +20,7 @@ var skillsAdvices = []advice{
 	{skills.ErrBusy, exitFailed, "try again when the others have ended"},
 	{skills.ErrMount, exitFailed, "mount only shared_root itself"},
 	{skills.ErrStage, exitFailed, "make room on the node, or see what else is wrong with its disk; then run the same command again"},
+	{skills.ErrStuck, exitFailed, "make room on the node, or see what else is wrong with its disk; then run the same command again"},
 	{skills.ErrCut, exitFailed, "look at the network and at the node; then run the same command again"},
 	{skills.ErrNewer, exitFailed, "deploy with that version of hermesbox, or a later one; nothing was touched"},
 	{skills.ErrLedger, exitFailed, "nothing was touched. Move the ledger away on the node, and the deployed skills with it; then deploy anew"},

@@ -115,17 +115,21 @@ func Deploy(ctx context.Context, n node.Node, p Place, release func() (Release, 
 
 func deploy(ctx context.Context, n node.Node, p Place, release func() (Release, error)) (Deployed, error) {
 	f, r, err := both(ctx, n, p, release)
-	finished := false
+	finished, kept := false, false
 	for range tries {
 		if err == nil && f.Unfinished {
 			finished = true
 			f, err = look(ctx, n, p, "finish")
+			kept = kept || f.kept
 		}
 		if err != nil {
 			return Deployed{Node: n.Name()}, err
 		}
 		d := planned(n, p, r, f)
 		d.Finished = finished
+		if kept {
+			d.Kept = p.Kept()
+		}
 		if !d.work() && (f.Ledger.Revision == r.Revision || f.Ledger.Run == "") {
 			return d, nil
 		}
@@ -158,7 +162,7 @@ func apply(ctx context.Context, n node.Node, p Place, r Release, f Found, d Depl
 	sent := make(chan error, 1)
 	counted := &counter{to: out}
 	go func() {
-		err := (&pack{set: r.Set, actions: d.Actions, header: header}).write(counted, f.gzip)
+		err := (&pack{set: r.Set, actions: d.Actions, header: header, time: next.Time}).write(counted, f.gzip)
 		out.CloseWithError(err)
 		sent <- err
 	}()
@@ -172,6 +176,10 @@ func apply(ctx context.Context, n node.Node, p Place, r Release, f Found, d Depl
 	}
 	d.Sent = counted.n
 	d.lose(set(answers["lost"]))
+	if kept := set(answers["kept"]); len(kept) > 0 {
+		d.Kept = p.Kept()
+		d.keep(kept)
+	}
 	return d, nil
 }
 
@@ -180,6 +188,19 @@ func (d *Deployed) lose(names map[string]bool) {
 	for i, a := range d.Actions {
 		if names[a.Skill] {
 			d.Actions[i] = Action{Skill: a.Skill, Action: Conflict}
+		}
+	}
+}
+
+// keep tells of skills that were changed meanwhile.
+func (d *Deployed) keep(names map[string]bool) {
+	for i, a := range d.Actions {
+		switch {
+		case !names[a.Skill]:
+		case a.Action == Update:
+			d.Actions[i].Action = Repair
+		case a.Action == Remove:
+			d.Actions[i].Action = Drop
 		}
 	}
 }

@@ -19,6 +19,7 @@ type Found struct {
 	Others map[string]bool
 	// Unfinished tells that a deploy was cut short; the next one finishes it.
 	Unfinished bool
+	kept       bool // what finishing an earlier deploy found changed
 	gzip       bool
 }
 
@@ -42,6 +43,7 @@ func look(ctx context.Context, n node.Node, p Place, mode string) (Found, error)
 	f := Found{Changed: set(answers["changed"]), Missing: set(answers["missing"]), Others: set(answers["others"])}
 	_, f.Unfinished = answers["unfinished"]
 	_, f.gzip = answers["gzip"]
+	f.kept = answers["kept"] != ""
 	header, deployed := answers["header"]
 	if !deployed {
 		return f, nil

@@ -85,9 +85,48 @@ ledger() {
 
 # close HEADER: a ledger of a header and of lines on standard input.
 close() {
-	cat "$1"
-	sort | awk 'NR > 1 { print last "," } { last = $0 } END { if (NR) print last }'
-	echo '}}'
+	cat "$1" &&
+		sort | awk 'NR > 1 { print last "," } { last = $0 } END { if (NR) print last }' &&
+		echo '}}'
+}
+
+# edited NAME…: which of those skills are not as they were deployed.
+edited() {
+	[ $# -gt 0 ] || return 0
+	sums=$state/sums
+	[ -f "$sums" ] || sums=/dev/null
+	{
+		printf '%s\n' "$@" //
+		cd "$dir"
+		listing $(printf './%s\n' "$@")
+	} | awk -F/ '
+		function skill(line, p) { split(line, p, "/"); sub(/ -> .*/, "", p[2]); return p[2] }
+		NR == FNR && !found { if ($0 == "//") found = 1; else asked[$0]; next }
+		NR == FNR { there[$0]; next }
+		!(skill($0) in asked) { next }
+		$0 in there { delete there[$0]; next }
+		{ print skill($0) }
+		END { for (line in there) print skill(line) }' - "$sums" | sort -u
+}
+
+# keep NAME PATH: moves what lies at PATH to where nobody removes it.
+keep() {
+	mkdir -p "$state/kept"
+	place=$(mktemp -d "$state/kept/$1.XXXXXX")
+	mv "$2" "$place/"
+}
+
+# aside NAME: makes room for a skill; what was changed since it was looked at is kept.
+aside() {
+	exists "$dir/$1" && ! exists "old/$1" || return 0
+	case $changed in
+	*" $1 "*)
+		keep "$1" "$dir/$1"
+		kept="$kept$1
+"
+		;;
+	*) mv "$dir/$1" old/ ;;
+	esac
 }
 
 # commit: does what the journal says, from wherever an earlier try of it ended.
@@ -96,66 +135,71 @@ commit() {
 	cd "$state/journal"
 	rm -rf "$state/trash"
 	[ -d old ] || mkdir old
-	adds=''
+	adds='' seen='' kept=''
 	: >lost.new
 	while read -r verb name; do
 		case $verb in
 		add) if [ -d "new/$name" ]; then adds="$adds new/$name"; fi ;;
+		update) if [ -d "new/$name" ] && exists "$dir/$name" && ! exists "old/$name"; then seen="$seen $name"; fi ;;
+		remove) if exists "$dir/$name" && ! exists "old/$name"; then seen="$seen $name"; fi ;;
 		esac
 	done <names
+	changed=" $(edited $seen | tr '\n' ' ')"
 	# mv into the directory never goes into what has the name there.
 	if [ -n "$adds" ]; then mv $adds "$dir/" 2>/dev/null || :; fi
 	while read -r verb name; do
 		case $verb in
 		update | repair)
 			if [ -d "new/$name" ]; then
-				if exists "$dir/$name" && ! exists "old/$name"; then mv "$dir/$name" old/; fi
+				aside "$name"
 				mv "new/$name" "$dir/" 2>/dev/null || :
 			fi
 			;;
-		remove | drop)
-			if exists "$dir/$name" && ! exists "old/$name"; then mv "$dir/$name" old/; fi
-			;;
+		remove | drop) aside "$name" ;;
 		esac
 		if exists "new/$name"; then
 			exists "$dir/$name" || { echo "$dir/$name cannot be put in place" >&2; exit 1; }
 			echo "$name" >>lost.new
 		fi
 		case $verb in
-		repair | drop)
-			if exists "old/$name"; then
-				mkdir -p "$state/kept"
-				mv "old/$name" "$(mktemp -d "$state/kept/$name.XXXXXX")/"
-			fi
-			;;
+		repair | drop) if exists "old/$name"; then keep "$name" "old/$name"; fi ;;
 		esac
 	done <names
 	if [ -s lost.new ]; then
 		cat lost.new >>lost
-		if [ -f sums.all ]; then without lost sums.all >sums.less && mv sums.less sums.all; fi
+		if [ -f sums.all ]; then
+			without lost sums.all >sums.less
+			mv sums.less sums.all
+		fi
 		if [ -f ledger.json ]; then
 			awk -F'"' 'FILENAME == ARGV[1] { gone[$0]; next } FNR > 1 && NF == 5 && !($2 in gone) { sub(/,$/, ""); print }' \
-				lost ledger.json | close header >ledger.less && mv ledger.less ledger.json
+				lost ledger.json | close header >ledger.less
+			mv ledger.less ledger.json
 		fi
 	fi
 	if [ -f sums.all ]; then mv sums.all "$state/sums"; fi
 	if [ -f ledger.json ]; then mv ledger.json "$state/ledger.json"; fi
-	say lost "$(cat lost 2>/dev/null)" 2>/dev/null || : # whoever asked may be gone
+	{
+		say lost "$(cat lost 2>/dev/null)"
+		say kept "$kept"
+	} 2>/dev/null || : # whoever asked may be gone
 	cd /
 	mv "$state/journal" "$state/trash"
 	rm -rf "$state/trash" "$state/stage" || :
 }
 
-# finish: commit, in a shell of its own: where it is part of a condition, nothing in it would end it.
+# finish: commit, in a shell of its own: where it is part of a condition, nothing in it would end it. It refuses to go on
+# where that cannot be done.
 finish() {
 	set +e
 	(
 		set -e
 		commit
-	)
+	) 2>"$state/said"
 	finished=$?
 	set -e
-	return "$finished"
+	[ "$finished" = 0 ] || refuse stuck "$(tail -n 1 "$state/said")"
+	rm -f "$state/said"
 }
 
 look() {
@@ -163,8 +207,7 @@ look() {
 	if [ -d "$state" ]; then
 		locked
 		if [ -d "$state/journal" ] && [ "$1" = finish ]; then
-			finish 2>"$state/said" || refuse stuck "$(tail -n 1 "$state/said")"
-			rm -f "$state/said"
+			finish
 		fi
 		if [ -d "$state/journal" ]; then say unfinished ''; fi
 	fi
@@ -242,10 +285,11 @@ apply() {
 	listing $(awk '$1 == "add" || $1 == "update" || $1 == "repair" { print "./" $2 }' ../names) | cmp -s - ../sums ||
 		refuse stage 'what arrived is not what was sent'
 	cd ..
+	# Nothing of a condition ends by itself where it fails.
 	{
-		{ if [ -f "$state/sums" ]; then without touched "$state/sums"; fi; cat sums; } | sort >sums.all
-		{ ledger touched; cat lines; } | close header >ledger.json
-		sync -f . 2>/dev/null || sync
+		{ if [ -f "$state/sums" ]; then without touched "$state/sums"; fi && cat sums; } | sort >sums.all &&
+			{ ledger touched && cat lines; } | close header >ledger.json &&
+			{ sync -f . 2>/dev/null || sync; }
 	} 2>said || refuse stage "$(told <said)"
 	trap - EXIT
 	mv "$stage" "$state/journal"

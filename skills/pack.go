@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // pack is what a deploy sends: a tar of names (what to do with which skill),
@@ -21,6 +22,7 @@ type pack struct {
 	set     *Set
 	actions []Action
 	header  string
+	time    time.Time // of all that is sent; see put
 	sums    []string
 }
 
@@ -52,7 +54,7 @@ func (p *pack) writeTar(w io.Writer) error {
 		}
 	}
 	err := errors.Join(
-		putText(t, "names", text(names)), putText(t, "header", p.header+"\n"), putText(t, "lines", text(lines)), putDir(t, "new"))
+		p.putText(t, "names", text(names)), p.putText(t, "header", p.header+"\n"), p.putText(t, "lines", text(lines)), p.putDir(t, "new"))
 	for _, a := range p.actions {
 		if err == nil && a.skill != nil {
 			err = p.putSkill(t, a.skill)
@@ -62,17 +64,17 @@ func (p *pack) writeTar(w io.Writer) error {
 		return err
 	}
 	slices.Sort(p.sums)
-	return errors.Join(putText(t, "sums", text(p.sums)), putText(t, "whole", ""), t.Close())
+	return errors.Join(p.putText(t, "sums", text(p.sums)), p.putText(t, "whole", ""), t.Close())
 }
 
 // putSkill sends a skill with its directories.
 func (p *pack) putSkill(t *tar.Writer, s *Skill) error {
 	made := map[string]bool{".": true}
-	if err := putDir(t, path.Join("new", s.Name)); err != nil {
+	if err := p.putDir(t, path.Join("new", s.Name)); err != nil {
 		return err
 	}
 	for _, f := range s.Files {
-		if err := putParents(t, path.Join("new", s.Name), path.Dir(f.Path), made); err != nil {
+		if err := p.putParents(t, path.Join("new", s.Name), path.Dir(f.Path), made); err != nil {
 			return err
 		}
 		sum, err := p.putFile(t, s, f)
@@ -85,15 +87,15 @@ func (p *pack) putSkill(t *tar.Writer, s *Skill) error {
 }
 
 // putParents puts the directories that are not there yet, from the top.
-func putParents(t *tar.Writer, base, dir string, made map[string]bool) error {
+func (p *pack) putParents(t *tar.Writer, base, dir string, made map[string]bool) error {
 	if made[dir] {
 		return nil
 	}
 	made[dir] = true
-	if err := putParents(t, base, path.Dir(dir), made); err != nil {
+	if err := p.putParents(t, base, path.Dir(dir), made); err != nil {
 		return err
 	}
-	return putDir(t, path.Join(base, dir))
+	return p.putDir(t, path.Join(base, dir))
 }
 
 // putFile sends a file if it is still the one that was hashed, and returns what
@@ -101,7 +103,7 @@ func putParents(t *tar.Writer, base, dir string, made map[string]bool) error {
 func (p *pack) putFile(t *tar.Writer, s *Skill, f File) (string, error) {
 	name := path.Join("new", s.Name, f.Path)
 	if f.Link != "" {
-		return "", put(t, &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: f.Link, Mode: 0o777})
+		return "", p.put(t, &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: f.Link, Mode: 0o777})
 	}
 	in, err := os.Open(filepath.Join(p.set.Dir, s.Name, filepath.FromSlash(f.Path)))
 	if err != nil {
@@ -112,7 +114,7 @@ func (p *pack) putFile(t *tar.Writer, s *Skill, f File) (string, error) {
 	if f.Exec {
 		mode = 0o755
 	}
-	if err := put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: f.Size, Mode: mode}); err != nil {
+	if err := p.put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: f.Size, Mode: mode}); err != nil {
 		return "", err
 	}
 	sum, check := sha256.New(), &cksum{}
@@ -123,20 +125,22 @@ func (p *pack) putFile(t *tar.Writer, s *Skill, f File) (string, error) {
 	return check.String(), err
 }
 
-func putDir(t *tar.Writer, name string) error {
-	return put(t, &tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+func (p *pack) putDir(t *tar.Writer, name string) error {
+	return p.put(t, &tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
 }
 
-func putText(t *tar.Writer, name, text string) error {
-	if err := put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o600}); err != nil {
+func (p *pack) putText(t *tar.Writer, name, text string) error {
+	if err := p.put(t, &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o600}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(t, text)
 	return err
 }
 
-// put writes a header in the form that every tar reads, GNU's for long names.
-func put(t *tar.Writer, h *tar.Header) error {
-	h.Format = tar.FormatGNU
+// put writes a header in the form that every tar reads, GNU's for long names. Its
+// time is new with each deploy: Hermes keeps what it read of a SKILL.md whose time
+// and size are those of before.
+func (p *pack) put(t *tar.Writer, h *tar.Header) error {
+	h.Format, h.ModTime = tar.FormatGNU, p.time
 	return t.WriteHeader(h)
 }

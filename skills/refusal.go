@@ -31,9 +31,10 @@ var (
 	ErrNewer = errors.New("the ledger is of a newer hermesbox")
 	// ErrBusy means that other deploys came in between again and again.
 	ErrBusy = errors.New("other deploys came in between")
+	// ErrStuck means that what a killed deploy began cannot be done to its end.
+	ErrStuck = errors.New("an earlier deploy cannot be finished")
 
 	errMoved = errors.New("another deploy came in between")
-	errStuck = errors.New("an earlier deploy cannot be finished")
 	errLock  = errors.New("the lock cannot be used")
 )
 
@@ -50,7 +51,7 @@ func refusal(answers map[string]string) error {
 		}
 	}
 	for key, err := range map[string]error{
-		"tool": ErrTool, "locked": ErrLocked, "lock": errLock, "stage": ErrStage, "cut": ErrCut, "moved": errMoved, "stuck": errStuck,
+		"tool": ErrTool, "locked": ErrLocked, "lock": errLock, "stage": ErrStage, "cut": ErrCut, "moved": errMoved, "stuck": ErrStuck,
 	} {
 		if key == why {
 			return fmt.Errorf("%w: %s", err, about)
