@@ -25,7 +25,7 @@ const (
 
 var (
 	errNoFront    = errors.New("does not begin with ---")
-	errOpenFront  = errors.New("has no second --- line")
+	errOpenFront  = errors.New("has no second --- line that ends")
 	errFrontSize  = errors.New("is longer than 64 KiB")
 	errFrontBound = errors.New("is nested too deep, or has too many aliases")
 	errFrontKind  = errors.New("is no mapping")
@@ -62,8 +62,8 @@ func frontBlock(file []byte) ([]byte, error) {
 		return nil, errNoFront
 	}
 	for at := 0; at < len(rest); {
-		line, _, _ := bytes.Cut(rest[at:], []byte("\n"))
-		if string(bytes.TrimRight(line, " \t\r")) == "---" {
+		line, _, ended := bytes.Cut(rest[at:], []byte("\n"))
+		if ended && string(bytes.TrimRight(line, " \t\r")) == "---" {
 			return rest[:at], nil
 		}
 		if at += len(line) + 1; at > frontLimit {

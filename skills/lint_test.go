@@ -15,6 +15,34 @@ import (
 	"github.com/hermesbox/hermesbox/skills"
 )
 
+// spoilt is a source in which something is wrong.
+type spoilt struct {
+	spoil func(w *world)
+	want  string // the rules that do not pass
+	words string
+}
+
+func (test spoilt) lint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.skill("good", "x")
+	test.spoil(w)
+	var rules []string
+	evidence := ""
+	for _, c := range skills.Lint(w.load(), skills.BuiltIn()) {
+		evidence += c.Evidence + "\n"
+		if c.Status != check.Pass {
+			rules = append(rules, c.ID)
+		}
+		if c.Status == check.Fail && c.Remedy == "" || !utf8.ValidString(c.Evidence) || strings.ContainsAny(c.Evidence, "\n\x00") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if diff := cmp.Diff(test.want, strings.Join(rules, " ")); diff != "" || !strings.Contains(evidence, test.words) {
+		t.Errorf("%s\n%s", diff, evidence)
+	}
+}
+
 // TestLint: each thing that can be wrong is found by one rule, and named.
 func TestLint(t *testing.T) {
 	t.Parallel()
@@ -23,36 +51,33 @@ func TestLint(t *testing.T) {
 		last := string(c - 1)
 		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+last+",", 8) + "*" + last + "]\n"
 	}
-	for name, test := range map[string]struct {
-		spoil func(w *world)
-		want  string // the rules that do not pass
-		words string
-	}{
-		"good":               {func(*world) {}, "", "1 skills"},
-		"no skills":          {func(w *world) { must(w, os.RemoveAll(w.source+"/good")) }, "source", "holds no skill"},
-		"name ..":            {func(w *world) { w.front("..x", "..x", "d") }, "name", "..x: no name for a skill"},
-		"name .hub":          {func(w *world) { w.front(".hub", ".hub", "d") }, "name", ".hub"},
-		"name _":             {func(w *world) { w.front("_", "_", "d") }, "name", "_: no name"},
-		"name with line end": {func(w *world) { w.put("a\nb/SKILL.md", head("x", "x"), 0o644) }, "name", `"a\nb": no name`},
-		"name with blank":    {func(w *world) { w.front("a b", "a b", "d") }, "name", `"a b": no name`},
-		"name no UTF-8":      {func(w *world) { w.front("a\xff", "x", "d") }, "name", `"a\xff"`},
-		"long name":          {func(w *world) { w.front(strings.Repeat("x", 65), strings.Repeat("x", 65), "d") }, "name", "65 characters"},
-		"skipped name":       {func(w *world) { w.front("node_modules", "node_modules", "d") }, "name", "does not look into"},
-		"two cases":          {func(w *world) { w.front("Good", "Good", "d") }, "name unique", "good: is Good where case does not count"},
-		"another name":       {func(w *world) { w.front("other", "else", "d") }, "name", `other/SKILL.md: its name is "else"`},
-		"no name":            {func(w *world) { w.put("other/SKILL.md", "---\ndescription: d\n---\n", 0o644) }, "frontmatter", "name is missing"},
-		"name is a number":   {func(w *world) { w.put("12/SKILL.md", "---\nname: 12\ndescription: d\n---\n", 0o644) }, "frontmatter", "name is no string"},
-		"name twice":         {func(w *world) { w.put("x/SKILL.md", "---\nname: x\nname: y\ndescription: d\n---\n", 0o644) }, "frontmatter", ""},
-		"no description":     {func(w *world) { w.put("other/SKILL.md", "---\nname: other\n---\n", 0o644) }, "description", "description is missing"},
-		"blank description":  {func(w *world) { w.front("other", "other", `" "`) }, "description", "description is empty"},
-		"long description":   {func(w *world) { w.front("other", "other", strings.Repeat("é", 1025)) }, "description", "more than 1024 characters"},
-		"a description fits": {func(w *world) { w.front("other", "other", strings.Repeat("é", 1024)) }, "", ""},
-		"no frontmatter":     {func(w *world) { w.put("other/SKILL.md", "# other\n", 0o644) }, "frontmatter", "does not begin with ---"},
-		"with a BOM":         {func(w *world) { w.put("other/SKILL.md", "\ufeff"+head("other", ""), 0o644) }, "frontmatter", "does not begin with ---"},
-		"open frontmatter":   {func(w *world) { w.put("other/SKILL.md", "---\nname: other\n", 0o644) }, "frontmatter", "no second ---"},
-		"broken frontmatter": {func(w *world) { w.put("other/SKILL.md", "---\nname: [\n---\n", 0o644) }, "frontmatter", "cannot be read"},
-		"a list":             {func(w *world) { w.put("other/SKILL.md", "---\n- a\n---\n", 0o644) }, "frontmatter", "is no mapping"},
-		"a bomb":             {func(w *world) { w.put("other/SKILL.md", "---\n"+bomb+"---\n", 0o644) }, "frontmatter", "too many aliases"},
+	for name, test := range map[string]spoilt{
+		"good":                 {func(*world) {}, "", "1 skills"},
+		"no skills":            {func(w *world) { must(w, os.RemoveAll(w.source+"/good")) }, "source", "holds no skill"},
+		"name ..":              {func(w *world) { w.front("..x", "..x", "d") }, "name", "..x: no name for a skill"},
+		"name .hub":            {func(w *world) { w.front(".hub", ".hub", "d") }, "name", ".hub"},
+		"name _":               {func(w *world) { w.front("_", "_", "d") }, "name", "_: no name"},
+		"name with line end":   {func(w *world) { w.put("a\nb/SKILL.md", head("x", "x"), 0o644) }, "name", `"a\nb": no name`},
+		"name with blank":      {func(w *world) { w.front("a b", "a b", "d") }, "name", `"a b": no name`},
+		"name no UTF-8":        {func(w *world) { w.front("a\xff", "x", "d") }, "name", `"a\xff"`},
+		"long name":            {func(w *world) { w.front(strings.Repeat("x", 65), strings.Repeat("x", 65), "d") }, "name", "65 characters"},
+		"skipped name":         {func(w *world) { w.front("node_modules", "node_modules", "d") }, "name", "does not look into"},
+		"two cases":            {func(w *world) { w.front("Good", "Good", "d") }, "name unique", "good: is Good where case does not count"},
+		"another name":         {func(w *world) { w.front("other", "else", "d") }, "name", `other/SKILL.md: its name is "else"`},
+		"no name":              {func(w *world) { w.put("other/SKILL.md", "---\ndescription: d\n---\n", 0o644) }, "frontmatter", "name is missing"},
+		"name is a number":     {func(w *world) { w.put("12/SKILL.md", "---\nname: 12\ndescription: d\n---\n", 0o644) }, "frontmatter", "name is no string"},
+		"name twice":           {func(w *world) { w.put("x/SKILL.md", "---\nname: x\nname: y\ndescription: d\n---\n", 0o644) }, "frontmatter", ""},
+		"no description":       {func(w *world) { w.put("other/SKILL.md", "---\nname: other\n---\n", 0o644) }, "description", "description is missing"},
+		"blank description":    {func(w *world) { w.front("other", "other", `" "`) }, "description", "description is empty"},
+		"long description":     {func(w *world) { w.front("other", "other", strings.Repeat("é", 1025)) }, "description", "more than 1024 characters"},
+		"a description fits":   {func(w *world) { w.front("other", "other", strings.Repeat("é", 1024)) }, "", ""},
+		"no frontmatter":       {func(w *world) { w.put("other/SKILL.md", "# other\n", 0o644) }, "frontmatter", "does not begin with ---"},
+		"with a BOM":           {func(w *world) { w.put("other/SKILL.md", "\ufeff"+head("other", ""), 0o644) }, "frontmatter", "does not begin with ---"},
+		"no line end after it": {func(w *world) { w.put("other/SKILL.md", "---\nname: other\ndescription: d\n---", 0o644) }, "frontmatter", "no second ---"},
+		"open frontmatter":     {func(w *world) { w.put("other/SKILL.md", "---\nname: other\n", 0o644) }, "frontmatter", "no second ---"},
+		"broken frontmatter":   {func(w *world) { w.put("other/SKILL.md", "---\nname: [\n---\n", 0o644) }, "frontmatter", "cannot be read"},
+		"a list":               {func(w *world) { w.put("other/SKILL.md", "---\n- a\n---\n", 0o644) }, "frontmatter", "is no mapping"},
+		"a bomb":               {func(w *world) { w.put("other/SKILL.md", "---\n"+bomb+"---\n", 0o644) }, "frontmatter", "too many aliases"},
 		"a deep one": {func(w *world) {
 			w.put("other/SKILL.md", "---\na: "+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+"\n---\n", 0o644)
 		}, "frontmatter", "nested too deep"},
@@ -74,12 +99,6 @@ func TestLint(t *testing.T) {
 		"a path with line end":  {func(w *world) { w.put("good/a\nb", "x", 0o644) }, "paths", `"good/a\nb"`},
 		"a path with backslash": {func(w *world) { w.put("good/a\\b", "x", 0o644) }, "paths", ""},
 		"a long path":           {func(w *world) { w.put("good/"+strings.Repeat("abcdefghi/", 20)+"x", "x", 0o644) }, "paths", ""},
-		"a link out":            {func(w *world) { must(w, os.Symlink("../../x", w.source+"/good/l")) }, "links", `good/l: a link out of the skill, to "../../x"`},
-		"an absolute link":      {func(w *world) { must(w, os.Symlink("/etc/passwd", w.source+"/good/l")) }, "links", "a link out"},
-		"a dangling link":       {func(w *world) { must(w, os.Symlink("none", w.source+"/good/l")) }, "links", "is not there"},
-		"an odd link":           {func(w *world) { w.put("good/a -> b", "x", 0o644); must(w, os.Symlink("a -> b", w.source+"/good/l")) }, "links", "odd name"},
-		"a good link":           {func(w *world) { must(w, os.Symlink("../good/SKILL.md", w.source+"/good/l")) }, "", ""},
-		"a skill is a link":     {func(w *world) { must(w, os.Symlink("good", w.source+"/other")) }, "links", "other: a link in place of a skill"},
 		"a fifo":                {func(w *world) { must(w, syscall.Mkfifo(w.source+"/good/fifo", 0o600)) }, "special", "good/fifo"},
 		"a fifo as a skill":     {func(w *world) { must(w, syscall.Mkfifo(w.source+"/fifo", 0o600)) }, "special", "fifo: neither"},
 		"litter": {func(w *world) {
@@ -90,26 +109,37 @@ func TestLint(t *testing.T) {
 		"a bundled name":   {func(w *world) { w.front("dogfood", "dogfood", "d") }, "bundled", "comes with Hermes 0.19.0"},
 		"an optional name": {func(w *world) { w.front("modal-serverless-gpu", "modal-serverless-gpu", "d") }, "bundled", "optional skill of Hermes 0.19.0"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.skill("good", "x")
-			test.spoil(w)
-			var rules []string
-			evidence := ""
-			for _, c := range skills.Lint(w.load(), skills.BuiltIn()) {
-				evidence += c.Evidence + "\n"
-				if c.Status != check.Pass {
-					rules = append(rules, c.ID)
-				}
-				if c.Status == check.Fail && c.Remedy == "" || !utf8.ValidString(c.Evidence) || strings.ContainsAny(c.Evidence, "\n\x00") {
-					t.Errorf("%+v", c)
-				}
-			}
-			if diff := cmp.Diff(test.want, strings.Join(rules, " ")); diff != "" || !strings.Contains(evidence, test.words) {
-				t.Errorf("%s\n%s", diff, evidence)
-			}
-		})
+		t.Run(name, test.lint)
+	}
+}
+
+// TestLintLinks: a link leads to what is deployed with it.
+func TestLintLinks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]spoilt{
+		"a link out": {func(w *world) { must(w, os.Symlink("../../x", w.source+"/good/l")) }, "links", `good/l: a link out of the skill, to "../../x"`},
+		"a link out by another": {func(w *world) {
+			w.put("good/a/b/c/x", "x", 0o644)
+			w.put("beside", "x", 0o644)
+			must(w, os.Symlink("../../..", w.source+"/good/a/b/c/top"))
+			must(w, os.Symlink("a/b/c/top/../beside", w.source+"/good/l"))
+		}, "skill links", `good/l: a link out of the skill, to "a/b/c/top/../beside"`},
+		"a link to litter": {func(w *world) {
+			w.put("good/__pycache__/x", "x", 0o644)
+			must(w, os.Symlink("__pycache__/x", w.source+"/good/l"))
+		}, "links litter", `good/l: a link to "__pycache__/x", which is left out`},
+		"a link to an empty directory": {func(w *world) {
+			must(w, os.Mkdir(w.source+"/good/empty", 0o755))
+			must(w, os.Symlink("empty", w.source+"/good/l"))
+		}, "links", "which is left out"},
+		"a link to a directory": {func(w *world) { must(w, os.Symlink("scripts", w.source+"/good/l")) }, "", ""},
+		"an absolute link":      {func(w *world) { must(w, os.Symlink("/etc/passwd", w.source+"/good/l")) }, "links", "a link out"},
+		"a dangling link":       {func(w *world) { must(w, os.Symlink("none", w.source+"/good/l")) }, "links", "is not there"},
+		"an odd link":           {func(w *world) { w.put("good/a -> b", "x", 0o644); must(w, os.Symlink("a -> b", w.source+"/good/l")) }, "links", "odd name"},
+		"a good link":           {func(w *world) { must(w, os.Symlink("../good/SKILL.md", w.source+"/good/l")) }, "", ""},
+		"a skill is a link":     {func(w *world) { must(w, os.Symlink("good", w.source+"/other")) }, "links", "other: a link in place of a skill"},
+	} {
+		t.Run(name, test.lint)
 	}
 }
 

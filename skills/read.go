@@ -34,6 +34,9 @@ func (s *Skill) read(dir string) error {
 	buf := buffers.Get().(*[]byte) //nolint:forcetypeassert // nothing else is put there
 	defer buffers.Put(buf)
 	err := s.readDir(dir, "", *buf)
+	if err == nil {
+		err = s.judgeLinks(dir)
+	}
 	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	s.Digest = s.digest()
 	return err
@@ -140,6 +143,33 @@ func (s *Skill) takeLink(full, rel string) error {
 		s.fail("links", rel, "a link", "put the file itself there")
 	default:
 		s.Files = append(s.Files, File{Path: rel, Link: to})
+	}
+	return nil
+}
+
+// judgeLinks finds links that lead out of the skill by way of other links, and
+// links to what is left out.
+func (s *Skill) judgeLinks(dir string) error {
+	sent := map[string]bool{".": true}
+	for _, f := range s.Files {
+		for at := f.Path; !sent[at]; at = path.Dir(at) {
+			sent[at] = true
+		}
+	}
+	for _, f := range s.Files {
+		if f.Link == "" {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(f.Path)))
+		if err != nil {
+			return err
+		}
+		switch rel, err := filepath.Rel(dir, real); {
+		case err != nil || !filepath.IsLocal(rel):
+			s.fail("links", f.Path, fmt.Sprintf("a link out of the skill, to %q", f.Link), "put the file itself there")
+		case !sent[filepath.ToSlash(rel)]:
+			s.fail("links", f.Path, fmt.Sprintf("a link to %q, which is left out", f.Link), "remove it")
+		}
 	}
 	return nil
 }
