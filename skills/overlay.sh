@@ -34,7 +34,7 @@ if [ -f "$config" ] && ! grep -q "^[^#]*$public" "$config"; then say unnamed '';
 set --
 for link in "$private"/*; do
 	if [ -L "$link" ] && [ -d "$link" ] && ! [ "$link" -ef "$public/${link##*/}" ]; then
-		case $(readlink "$link") in "$public"/*) ;; *) set -- "$@" "$link/." ;; esac
+		case $(readlink "$link") in "$public" | "$public"/*) ;; *) set -- "$@" "$link/." ;; esac
 	fi
 done
 
@@ -45,7 +45,8 @@ called='
 	front && /^---[ \t\r]*$/ { front = 0 }
 	front && /^name:/ { sub(/^name:[ \t]*/, ""); gsub(/["\047\r]|[ \t]+(#.*)?$/, ""); print }'
 taken=" $({
-	find "$private" -name .git -prune -o -name .hub -prune -o -name .archive -prune -o -name .venv -prune -o -name venv -prune -o \
+	find "$private" -name .git -prune -o -name .github -prune -o -name .hub -prune -o -name .archive -prune -o -name .venv -prune -o -name venv -prune -o \
+		-name .tox -prune -o -name .nox -prune -o -name .pytest_cache -prune -o -name .mypy_cache -prune -o -name .ruff_cache -prune -o \
 		-name node_modules -prune -o -name site-packages -prune -o -name __pycache__ -prune -o \
 		-name SKILL.md -type f -size -2000 -exec awk "$called" {} +
 	[ $# = 0 ] || find "$@" -maxdepth 4 -name SKILL.md -type f -size -2000 -exec awk "$called" {} +
@@ -85,7 +86,11 @@ fi
 waited=''
 for link in "$private"/* "$private"/.[!.]*; do
 	[ -L "$link" ] && [ ! -e "$link" ] || continue
-	case $(readlink "$link") in "$public"/*) ;; *) continue ;; esac
+	case $(readlink "$link")/ in
+	"$public"/../* | "$public"/*/../*) continue ;; # that may be out of it
+	"$public"/*) ;;
+	*) continue ;;
+	esac
 	if [ "$mode" = look ]; then
 		say dangling "${link##*/}"
 		continue

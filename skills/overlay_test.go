@@ -100,7 +100,11 @@ func TestOverlayScript(t *testing.T) {
 	write(t, h.private()+"/line\nname: two\n/SKILL.md", "---\nname: [\n", 0o644)
 	write(t, h.private()+"/.archive/old/SKILL.md", head("archived", "x"), 0o644)
 	write(t, h.dir+"/work/deep/afar/SKILL.md", "x", 0o644)
+	write(t, h.private()+"/tools/.github/one/SKILL.md", "x", 0o644)
 	must(t, os.Symlink("../work", h.private()+"/work"))
+	must(t, os.Symlink(h.public, h.private()+"/all"))
+	must(t, os.Symlink(h.public+"/../elsewhere", h.private()+"/out"))
+	must(t, os.Symlink(h.public+"/one/../../elsewhere", h.private()+"/further"))
 	must(t, os.Symlink(h.public+"/was", h.private()+"/was"))
 	must(t, os.Symlink(h.public+"/was", h.private()+"/new\nline"))
 	must(t, os.Symlink("../../public/was", h.private()+"/relative"))
@@ -110,7 +114,7 @@ func TestOverlayScript(t *testing.T) {
 	h.want("look", home+`missing ["archived" "one" "two"] dangling ["new\nline" "was"]`)
 	h.want("apply", `linked ["archived" "one" "two"] `+home+`removed ["new\nline" "was"]`)
 	h.want("apply", `kept ["archived" "one" "two"] `+strings.TrimSpace(home))
-	for name, want := range map[string]string{"one": h.public + "/one", "gone": "/nowhere", "relative": "../../public/was", "tools/was": h.public + "/was"} {
+	for name, want := range map[string]string{"one": h.public + "/one", "gone": "/nowhere", "relative": "../../public/was", "tools/was": h.public + "/was", "all": h.public, "out": h.public + "/../elsewhere", "further": h.public + "/one/../../elsewhere"} {
 		if to, err := os.Readlink(h.private() + "/" + name); to != want {
 			t.Errorf("%s: %q, %v", name, to, err)
 		}
