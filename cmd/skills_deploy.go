@@ -155,7 +155,11 @@ func (a *app) noteDeployed(d skills.Deployed, dry bool) {
 	if d.Unfinished {
 		a.note("node %s: an earlier deploy was cut short; the next one finishes it first", d.Node)
 	}
-	if d.Kept != "" {
+	switch {
+	case d.Kept == "":
+	case dry:
+		a.note("node %s: what was changed there would be kept in %s", d.Node, d.Kept)
+	default:
 		a.note("node %s: what was changed there is kept in %s", d.Node, d.Kept)
 	}
 	switch {
