@@ -17,6 +17,7 @@ var skillsAdvices = []advice{
 	{skills.ErrMade, exitFailed, "make it by hand on the node to see why; a read-only or full disk is likely"},
 	{skills.ErrTool, exitFailed, "install it on the node; hermesbox node check tells which tools are missing"},
 	{skills.ErrLocked, exitFailed, "try again when that run has ended"},
+	{skills.ErrLock, exitFailed, "see on the node what it is, and move it away where it is no file of root's; a read-only or full disk is likely else"},
 	{skills.ErrBusy, exitFailed, "try again when the others have ended"},
 	{skills.ErrMount, exitFailed, "mount only shared_root itself"},
 	{skills.ErrStage, exitFailed, "make room on the node, or see what else is wrong with its disk; then run the same command again"},

@@ -123,6 +123,13 @@ func TestSkillsDeployRefused(t *testing.T) {
 			}
 			return os.Symlink(s.source, s.public(""))
 		}, "hint: see who made it and where it leads"},
+		"lock": {func(s *skillsTest) error {
+			lock := filepath.Join(s.root, ".hermesbox-skills/lock")
+			if err := os.Remove(lock); err != nil {
+				return err
+			}
+			return os.Mkdir(lock, 0o700)
+		}, "hint: see on the node what it is"},
 		"no root": {func(s *skillsTest) error { return os.RemoveAll(s.root) }, "hint: hermesbox node prepare makes it"},
 		"file": {func(s *skillsTest) error {
 			if err := os.RemoveAll(s.public("")); err != nil {

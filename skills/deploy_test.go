@@ -111,6 +111,7 @@ func TestDeployRefused(t *testing.T) {
 		"dir is a link":   {func(w *world) { w.link(w.place.Dir) }, skills.ErrLink, "hermes-common-skills is a link"},
 		"dir is a file":   {func(w *world) { w.file(w.place.Dir) }, skills.ErrKind, "hermes-common-skills is in the way"},
 		"state is a link": {func(w *world) { w.link(w.place.State()) }, skills.ErrLink, ".hermesbox-skills is a link"},
+		"lock is a link":  {func(w *world) { w.link(w.place.State() + "/lock") }, skills.ErrLock, "lock is a link"},
 		"root is a link":  {func(w *world) { w.link(w.place.Root) }, skills.ErrLink, "shared is a link"},
 		"newer ledger":    {func(w *world) { write(w, w.place.Ledger(), `{"version":2,"skills":[]}`+"\n", 0o600) }, skills.ErrNewer, "version 2"},
 		"no ledger":       {func(w *world) { write(w, w.place.Ledger(), "garbage\n", 0o600) }, skills.ErrLedger, ""},

@@ -19,6 +19,8 @@ var (
 	ErrTool = errors.New("a tool is missing on the node")
 	// ErrLocked means that another deploy did not end in time.
 	ErrLocked = errors.New("another deploy goes on")
+	// ErrLock means that the lock is no file of hermesbox, or cannot be written.
+	ErrLock = errors.New("the lock cannot be used")
 	// ErrMount means that the skills are a file system of their own.
 	ErrMount = errors.New("is a mount of its own: nothing can be swapped into it at once")
 	// ErrStage means that the skills could not be laid down; nothing was changed.
@@ -35,7 +37,6 @@ var (
 	ErrStuck = errors.New("an earlier deploy cannot be finished")
 
 	errMoved = errors.New("another deploy came in between")
-	errLock  = errors.New("the lock cannot be used")
 )
 
 // refusal is why a script did nothing, nil where it did.
@@ -51,7 +52,7 @@ func refusal(answers map[string]string) error {
 		}
 	}
 	for key, err := range map[string]error{
-		"tool": ErrTool, "locked": ErrLocked, "lock": errLock, "stage": ErrStage, "cut": ErrCut, "moved": errMoved, "stuck": ErrStuck,
+		"tool": ErrTool, "locked": ErrLocked, "lock": ErrLock, "stage": ErrStage, "cut": ErrCut, "moved": errMoved, "stuck": ErrStuck,
 	} {
 		if key == why {
 			return fmt.Errorf("%w: %s", err, about)
