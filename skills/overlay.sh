@@ -52,7 +52,7 @@ taken=" $({
 	[ $# = 0 ] || find "$@" -maxdepth 4 -name SKILL.md -type f -size -2000 -exec awk "$called" {} +
 } 2>/dev/null | grep '^[a-z0-9][a-z0-9._-]*$' | tr '\n' ' ') "
 
-set --
+free='' # names have nothing in them that a shell splits or expands
 for skill in "$public"/*/; do
 	skill=${skill%/} name=${skill%/}
 	name=${name##*/}
@@ -67,18 +67,18 @@ for skill in "$public"/*/; do
 	else
 		case $taken in
 		*" $name "*) say elsewhere "$name" ;;
-		*) set -- "$@" "$skill" ;;
+		*) free="$free $name" ;;
 		esac
 	fi
 done
 
 if [ "$mode" = look ]; then
-	for skill; do say missing "${skill##*/}"; done
-elif [ $# -gt 0 ]; then
-	# ln into the directory never goes into what has the name there.
-	said=$(ln -s "$@" "$private/" 2>&1) || :
-	for skill; do
-		if [ -L "$private/${skill##*/}" ]; then say linked "${skill##*/}"; else say failed "${skill##*/}"; fi
+	for name in $free; do say missing "$name"; done
+elif [ -n "$free" ]; then
+	# One ln for all. Into the directory it never goes into what has the name there.
+	said=$(for name in $free; do printf '%s/%s\0' "$public" "$name"; done | xargs -0 sh -c 'ln -s "$@" "$0"' "$private/" 2>&1) || :
+	for name in $free; do
+		if [ -L "$private/$name" ]; then say linked "$name"; else say failed "$name"; fi
 	done
 	if [ -n "$said" ]; then say said "$said"; fi
 fi
