@@ -313,7 +313,9 @@ func TestTooOpen(t *testing.T) {
 	}
 	healthy := s.verify(s.create("alice"), s.options())
 	// Docker's networks are in one of these, depending on what else it has.
-	box := s.odd("wide", func(n *cube.NewSandbox) { n.Network = &cube.Network{Allow: []string{"172.16.0.0/12", "192.168.0.0/16"}} })
+	box := s.odd("wide", func(n *cube.NewSandbox) {
+		n.Network = &cube.Network{Allow: []string{"172.16.0.0/12", "192.168.0.0/16"}}
+	})
 	breakage{fail: []string{"egress-denied"}, says: "reached, though the policy denies it"}.judge(t, healthy, s.verify(box, s.options()))
 	closed := s.options()
 	closed.Endpoints = []string{"http://10.1.2.3:8000/v1"}
