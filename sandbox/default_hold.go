@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -23,7 +24,7 @@ type hold struct {
 	done   chan error    // what running it came to
 
 	mu   sync.Mutex
-	out  limited
+	out  answer.Buffer
 	read int // of out
 
 	id, place, said string
@@ -34,7 +35,7 @@ func holdDefault(ctx context.Context, n node.Node, l Layout, s Seed) *hold {
 	word := map[bool]string{true: "yes", false: "no"}[s.Refresh]
 	in, input := io.Pipe()
 	h := &hold{
-		node: n.Name(), input: input, ready: make(chan struct{}), done: make(chan error, 1), out: limited{left: answerLimit},
+		node: n.Name(), input: input, ready: make(chan struct{}), done: make(chan error, 1), out: answer.Buffer{Left: answerLimit},
 		script: nodeScript{
 			name: "default.sh", place: Place{Layout: l, Home: DefaultHome}, stdin: in,
 			args: []string{l.Root, random(), word, strconv.Itoa(int(seedPatience / time.Second)), s.Template},
@@ -53,15 +54,15 @@ func (h *hold) Write(p []byte) (int, error) {
 	defer h.mu.Unlock()
 	n, err := h.out.Write(p)
 	for {
-		a, size := firstAnswer(h.out.Bytes()[h.read:])
+		a, size := answer.First(h.out.Bytes()[h.read:])
 		if size == 0 {
 			return n, err
 		}
 		h.read += size
 		switch {
-		case a.key == "ready" && !h.isReady():
+		case a.Key == "ready" && !h.isReady():
 			close(h.ready)
-		case a.key == "end":
+		case a.Key == "end":
 			h.closeInput() // or running it would wait for us to say more
 		}
 	}
@@ -97,14 +98,14 @@ func (h *hold) wait(ctx context.Context) (exists bool, err error) {
 func (h *hold) readSoFar() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all, err := parseAnswers(append(h.out.Bytes()[:h.read:h.read], "end\x00\x00"...))
+	all, err := answer.Parse(append(h.out.Bytes()[:h.read:h.read], "end\x00\x00"...))
 	for _, a := range all {
 		if err == nil {
 			err = h.take(a)
 		}
 	}
 	if err == nil && (h.id == "" || h.place == "") {
-		err = fmt.Errorf("%w: it names no place", errAnswer)
+		err = fmt.Errorf("%w: it names no place", answer.Err)
 	}
 	return err
 }
@@ -115,17 +116,17 @@ func (h *hold) readAll() error {
 	return h.script.read(h.node, h.out.Bytes(), h.take)
 }
 
-func (h *hold) take(a answer) error {
-	switch a.key {
+func (h *hold) take(a answer.Pair) error {
+	switch a.Key {
 	case "id":
-		h.id = a.value
+		h.id = a.Value
 	case "place":
-		h.place = a.value
+		h.place = a.Value
 	case "default":
-		h.said = a.value
+		h.said = a.Value
 	case "ready":
 	default:
-		return a.odd()
+		return a.Odd()
 	}
 	return nil
 }
@@ -157,7 +158,7 @@ func (h *hold) commit() error {
 		return read
 	}
 	if h.said != "made" {
-		return errors.Join(err, fmt.Errorf("%w: it gave up with %.40q", errAnswer, h.said))
+		return errors.Join(err, fmt.Errorf("%w: it gave up with %.40q", answer.Err, h.said))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
 
@@ -15,7 +16,7 @@ var insideScript string
 
 // copyInside runs insideScript and sees to the settings that it copied.
 func copyInside(ctx context.Context, service *envd.Client) ([]string, error) {
-	out, said := &limited{left: answerLimit}, &limited{left: 64 << 10}
+	out, said := &answer.Buffer{Left: answerLimit}, &answer.Buffer{Left: 64 << 10}
 	cmd := envd.Command{Path: "/bin/sh", Args: []string{"-c", insideScript, "sh", seedMount}, Dir: "/", KillOnCancel: true}
 	exit, err := service.Run(ctx, cmd, nil, envd.Output{Stdout: out, Stderr: said})
 	switch {
@@ -25,14 +26,14 @@ func copyInside(ctx context.Context, service *envd.Client) ([]string, error) {
 		return nil, fmt.Errorf("copying the image's home: %s: %s", exit, firstLine(said.String()))
 	}
 	left, config := []string{}, ""
-	err = nodeScript{}.read("", out.Bytes(), func(a answer) error {
-		switch a.key {
+	err = nodeScript{}.read("", out.Bytes(), func(a answer.Pair) error {
+		switch a.Key {
 		case "left":
-			left = append(left, a.value)
+			left = append(left, a.Value)
 		case "config":
-			config = a.value
+			config = a.Value
 		default:
-			return a.odd()
+			return a.Odd()
 		}
 		return nil
 	})

@@ -4,58 +4,33 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/hermesbox/hermesbox/internal/answer"
 )
-
-func TestParseAnswers(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		out  string
-		want []answer
-		bad  bool
-	}{
-		"none":           {"end\x00\x00", nil, false},
-		"some":           {"a\x00b\nc\x00\x00\x00end\x00\x00", []answer{{"a", "b\nc"}, {"", ""}}, false},
-		"end as a value": {"a\x00end\x00end\x00\x00", []answer{{"a", "end"}}, false},
-		"nothing":        {"", nil, true},
-		"no end":         {"a\x00b\x00", nil, true},
-		"cut":            {"a\x00b\x00end\x00", nil, true},
-		"more":           {"end\x00\x00x", nil, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := parseAnswers([]byte(c.out))
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(answer{})); c.bad != errors.Is(err, errAnswer) || !c.bad && diff != "" {
-				t.Errorf("%v\n%s", err, diff)
-			}
-		})
-	}
-}
 
 // TestTakeRefuses: answers that no script writes are errors that name them.
 func TestTakeRefuses(t *testing.T) {
 	t.Parallel()
-	for _, a := range []answer{
-		{"home state", "initialised"},
-		{"home state", "splendid\n"},
-		{"home count", "-1"},
-		{"home count", "99999999999999999999"},
-		{"home modified", "soon"},
-		{"home colour", "red"},
-		{"free", "1.5"},
-		{"free", "9223372036854775807"},
-		{"record", "no line end"},
-		{"workspace", ""},
-		{"stranger", "x"},
+	for _, a := range []answer.Pair{
+		{Key: "home state", Value: "initialised"},
+		{Key: "home state", Value: "splendid\n"},
+		{Key: "home count", Value: "-1"},
+		{Key: "home count", Value: "99999999999999999999"},
+		{Key: "home modified", Value: "soon"},
+		{Key: "home colour", Value: "red"},
+		{Key: "free", Value: "1.5"},
+		{Key: "free", Value: "9223372036854775807"},
+		{Key: "record", Value: "no line end"},
+		{Key: "workspace", Value: ""},
+		{Key: "stranger", Value: "x"},
 	} {
 		f := Found{Records: map[string][]byte{}}
-		if err := f.take(a); !errors.Is(err, errAnswer) {
+		if err := f.take(a); !errors.Is(err, answer.Err) {
 			t.Errorf("%q: %v", a, err)
 		}
 	}
 	var did string
-	for _, a := range []answer{{"home", "destroyed"}, {"house", "kept"}} {
-		if err := takeWord("home", &did)(a); !errors.Is(err, errAnswer) || did != "" {
+	for _, a := range []answer.Pair{{Key: "home", Value: "destroyed"}, {Key: "house", Value: "kept"}} {
+		if err := takeWord("home", &did)(a); !errors.Is(err, answer.Err) || did != "" {
 			t.Errorf("%q: %v, %q", a, err, did)
 		}
 	}
@@ -66,14 +41,14 @@ func TestRefusal(t *testing.T) {
 	s := nodeScript{}
 	for kind, want := range map[string]error{
 		"no-default\n": ErrNoDefaultHome, "locked\nx": ErrLocked, "taken\nx": ErrTaken, "read-only\nx": ErrReadOnly,
-		"whim\n": errAnswer, "none": errAnswer,
+		"whim\n": answer.Err, "none": answer.Err,
 	} {
-		if err := s.refusal("n", []answer{{"refused", kind}}); !errors.Is(err, want) {
+		if err := s.refusal("n", []answer.Pair{{Key: "refused", Value: kind}}); !errors.Is(err, want) {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}
-	err := s.refusal("n", []answer{{"need", "many"}, {"refused", "full\n"}})
-	if !errors.Is(err, errAnswer) {
+	err := s.refusal("n", []answer.Pair{{Key: "need", Value: "many"}, {Key: "refused", Value: "full\n"}})
+	if !errors.Is(err, answer.Err) {
 		t.Errorf("odd number: %v", err)
 	}
 }
@@ -84,13 +59,13 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("home entry\x00a\nb\x00home count\x001\x00refused\x00uninitialised\n\x00end\x00\x00"))
 	f.Add([]byte("config\x00 66 6f\x00end\x00\x00"))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		all, err := parseAnswers(out)
+		all, err := answer.Parse(out)
 		if err != nil {
 			return
 		}
 		var again []byte
-		for _, a := range append(all, answer{"end", ""}) {
-			again = append(again, a.key+"\x00"+a.value+"\x00"...)
+		for _, a := range append(all, answer.Pair{Key: "end", Value: ""}) {
+			again = append(again, a.Key+"\x00"+a.Value+"\x00"...)
 		}
 		if n := len(out) - len(again); n < 0 || string(out[:len(again)-1]) != string(again[:len(again)-1]) {
 			t.Errorf("read %q of %q", again, out)

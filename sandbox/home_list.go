@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/config"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
@@ -18,13 +19,13 @@ import (
 // that is no home-id is there as an unusable home. Nothing is changed.
 func Homes(ctx context.Context, n node.Node, l Layout) ([]Home, error) {
 	all := []Home{}
-	take := func(a answer) error {
-		if a.key == "id" {
-			all = append(all, Home{ID: a.value})
+	take := func(a answer.Pair) error {
+		if a.Key == "id" {
+			all = append(all, Home{ID: a.Value})
 			return nil
 		}
 		if len(all) == 0 {
-			return a.odd()
+			return a.Odd()
 		}
 		return takeHome(a, map[string]*Home{"home": &all[len(all)-1]})
 	}
@@ -54,12 +55,12 @@ func ShowHome(ctx context.Context, n node.Node, l Layout, id string) (HomeDetail
 		return HomeDetail{}, fmt.Errorf("%w: home: %s", ErrSpec, problem)
 	}
 	d := HomeDetail{Size: -1}
-	take := func(a answer) (err error) {
-		switch a.key {
+	take := func(a answer.Pair) (err error) {
+		switch a.Key {
 		case "id":
-			d.ID = a.value
+			d.ID = a.Value
 		case "size":
-			err = a.number(&d.Size, 1024)
+			err = a.Number(&d.Size, 1024)
 		case "config":
 			d.Config, err = judgeConfig(a)
 		default:
@@ -74,10 +75,10 @@ func ShowHome(ctx context.Context, n node.Node, l Layout, id string) (HomeDetail
 }
 
 // judgeConfig says what is wrong with the config.yaml in a tar in hexadecimal.
-func judgeConfig(a answer) (problem string, err error) {
-	packed, err := hex.DecodeString(strings.Join(strings.Fields(a.value), ""))
+func judgeConfig(a answer.Pair) (problem string, err error) {
+	packed, err := hex.DecodeString(strings.Join(strings.Fields(a.Value), ""))
 	if err != nil {
-		return "", a.odd()
+		return "", a.Odd()
 	}
 	if len(packed) == 0 {
 		return "it is longer than 1 MiB", nil
@@ -88,11 +89,11 @@ func judgeConfig(a answer) (problem string, err error) {
 		return "it is no file any more", nil
 	}
 	if err != nil {
-		return "", a.odd()
+		return "", a.Odd()
 	}
 	text, err := io.ReadAll(r)
 	if err != nil {
-		return "", a.odd()
+		return "", a.Odd()
 	}
 	return configProblem(text), nil
 }

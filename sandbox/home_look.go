@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -39,18 +40,18 @@ func Look(ctx context.Context, n node.Node, p Place) (Found, error) {
 }
 
 // take reads one answer of look.sh.
-func (f *Found) take(a answer) error {
-	switch a.key {
+func (f *Found) take(a answer.Pair) error {
+	switch a.Key {
 	case "root":
 		return takeState(a, &f.Root, &f.RootProblem)
 	case "workspace":
 		return takeState(a, &f.Workspace, &f.WorkspaceProblem)
 	case "free":
-		return a.number(&f.Free, 1024)
+		return a.Number(&f.Free, 1024)
 	case "files":
-		return a.number(&f.Files, 1)
+		return a.Number(&f.Files, 1)
 	case "record":
-		name, text, err := a.pair()
+		name, text, err := a.Split()
 		f.Records[name] = []byte(text)
 		return err
 	}

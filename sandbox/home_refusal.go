@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/hermesbox/hermesbox/internal/answer"
 )
 
 // refusal is the error of a script that refused. Its reason is the last answer,
 // "KIND\nDETAIL"; what it knows about it comes before.
-func (s nodeScript) refusal(node string, all []answer) error {
-	kind, detail, err := all[len(all)-1].pair()
+func (s nodeScript) refusal(node string, all []answer.Pair) error {
+	kind, detail, err := all[len(all)-1].Split()
 	if err != nil {
 		return err
 	}
@@ -33,13 +35,13 @@ func (s nodeScript) refusal(node string, all []answer) error {
 	case "uninitialised":
 		return s.uninitialised(node, all)
 	}
-	return answer{"refused", kind}.odd()
+	return answer.Pair{Key: "refused", Value: kind}.Odd()
 }
 
-func (s nodeScript) uninitialised(node string, all []answer) error {
+func (s nodeScript) uninitialised(node string, all []answer.Pair) error {
 	var h Home
 	for _, a := range all {
-		if strings.HasPrefix(a.key, "home ") {
+		if strings.HasPrefix(a.Key, "home ") {
 			if err := takeHome(a, map[string]*Home{"home": &h}); err != nil {
 				return err
 			}
@@ -52,19 +54,19 @@ func (s nodeScript) uninitialised(node string, all []answer) error {
 	return &NotInitialisedError{Node: node, Home: id, Entries: h.Entries, Count: h.Count}
 }
 
-func (s nodeScript) full(node string, all []answer) error {
+func (s nodeScript) full(node string, all []answer.Pair) error {
 	e := &SpaceError{Node: node, Path: s.place.Layout.Homes(), Need: -1, Free: -1, Files: -1, Nodes: -1}
 	for _, a := range all {
 		var err error
-		switch a.key {
+		switch a.Key {
 		case "need":
-			err = a.number(&e.Need, 1024)
+			err = a.Number(&e.Need, 1024)
 		case "free":
-			err = a.number(&e.Free, 1024)
+			err = a.Number(&e.Free, 1024)
 		case "need-files":
-			err = a.number(&e.Files, 1)
+			err = a.Number(&e.Files, 1)
 		case "files":
-			err = a.number(&e.Nodes, 1)
+			err = a.Number(&e.Nodes, 1)
 		}
 		if err != nil {
 			return err

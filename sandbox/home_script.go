@@ -1,13 +1,12 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -40,8 +39,8 @@ func (s nodeScript) text() (string, error) {
 }
 
 // ask runs a script and hands on its answers.
-func ask(ctx context.Context, n node.Node, s nodeScript, take func(answer) error) error {
-	out := &limited{left: answerLimit}
+func ask(ctx context.Context, n node.Node, s nodeScript, take func(answer.Pair) error) error {
+	out := &answer.Buffer{Left: answerLimit}
 	if err := s.run(ctx, n, out); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s nodeScript) run(ctx context.Context, n node.Node, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	said := &limited{left: 64 << 10}
+	said := &answer.Buffer{Left: 64 << 10}
 	code, err := n.Run(ctx, node.Script{Text: text, Args: s.args, Stdin: s.stdin, Stdout: out, Stderr: said})
 	switch {
 	case err != nil:
@@ -67,12 +66,12 @@ func (s nodeScript) run(ctx context.Context, n node.Node, out io.Writer) error {
 }
 
 // read hands on the answers of a script, or says why it refused.
-func (s nodeScript) read(node string, out []byte, take func(answer) error) error {
-	all, err := parseAnswers(out)
+func (s nodeScript) read(node string, out []byte, take func(answer.Pair) error) error {
+	all, err := answer.Parse(out)
 	if err != nil {
 		return err
 	}
-	if len(all) > 0 && all[len(all)-1].key == "refused" {
+	if len(all) > 0 && all[len(all)-1].Key == "refused" {
 		return s.refusal(node, all)
 	}
 	for _, a := range all {
@@ -81,18 +80,4 @@ func (s nodeScript) read(node string, out []byte, take func(answer) error) error
 		}
 	}
 	return nil
-}
-
-// limited keeps what it is given, up to a limit, and then fails.
-type limited struct {
-	bytes.Buffer
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if len(p) > l.left {
-		return 0, errors.New("the node's answer is too long")
-	}
-	l.left -= len(p)
-	return l.Buffer.Write(p)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -25,16 +26,16 @@ type Origin struct {
 func DefaultOrigin(ctx context.Context, n node.Node, l Layout) (Origin, error) {
 	out := Origin{Changed: true}
 	noted, sum := "", ""
-	take := func(a answer) error {
-		switch a.key {
+	take := func(a answer.Pair) error {
+		switch a.Key {
 		case "state":
 			return takeState(a, &out.State, &out.Problem)
 		case "noted":
-			noted = a.value
+			noted = a.Value
 		case "sum":
-			sum = a.value
+			sum = a.Value
 		default:
-			return a.odd()
+			return a.Odd()
 		}
 		return nil
 	}

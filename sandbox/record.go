@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/config"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
@@ -93,7 +94,7 @@ func (c *Client) records(ctx context.Context) map[string]Record {
 
 // readRecords reads the records of a node, as they are.
 func (c *Client) readRecords(ctx context.Context, n node.Node) (map[string][]byte, error) {
-	out := &limited{left: answerLimit}
+	out := &answer.Buffer{Left: answerLimit}
 	var said bytes.Buffer
 	code, err := n.Run(ctx, node.Script{Text: readRecordsScript, Args: []string{c.Layout.Records()}, Stdout: out, Stderr: &said})
 	if err != nil {
@@ -102,13 +103,13 @@ func (c *Client) readRecords(ctx context.Context, n node.Node) (map[string][]byt
 	if code != 0 {
 		return nil, fmt.Errorf("exit code %d: %s", code, firstLine(said.String()))
 	}
-	answers, err := parseAnswers(out.Bytes())
+	answers, err := answer.Parse(out.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	texts := map[string][]byte{}
 	for _, a := range answers {
-		file, text, err := a.pair()
+		file, text, err := a.Split()
 		if err != nil {
 			return nil, err
 		}

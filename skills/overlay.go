@@ -5,9 +5,9 @@ import (
 	_ "embed" // for the script
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
 
@@ -103,7 +103,7 @@ const (
 func overlay(ctx context.Context, service *envd.Client, mode string) (Overlaid, error) {
 	ctx, cancel := context.WithTimeout(ctx, overlayPatience)
 	defer cancel()
-	out, said := &limited{left: overlayLimit}, &limited{left: overlayLimit}
+	out, said := &answer.Buffer{Left: overlayLimit}, &answer.Buffer{Left: overlayLimit}
 	exit, err := service.Run(ctx, envd.Command{
 		Path: "/bin/sh", Args: []string{"-c", overlayScript, "hermesbox", mode, Private, Public, mounts, config},
 		Dir: "/", Env: map[string]string{"LC_ALL": "C"}, KillOnCancel: true,
@@ -128,30 +128,23 @@ func ParseOverlaid(text string) (Overlaid, error) {
 	for _, list := range lists {
 		*list = []string{}
 	}
-	parts := strings.Split(text, "\x00")
-	if n := len(parts); n < 3 || n%2 == 0 || parts[n-1] != "" || parts[n-3] != "end" {
-		return o, fmt.Errorf("%w: %.40q", errInside, text)
-	}
-	for i := 0; i+3 < len(parts); i += 2 {
-		key, value := parts[i], parts[i+1]
-		switch list := lists[key]; {
+	all, err := answer.Parse([]byte(text))
+	for _, a := range all {
+		switch list := lists[a.Key]; {
 		case list != nil:
-			*list = append(*list, value)
-		case key == "unnamed":
+			*list = append(*list, a.Value)
+		case a.Key == "unnamed":
 			o.Unnamed = true
-		case key == "said":
-			o.Said = lastLine(value)
-		case key == "problem":
-			return o, insideProblem(value)
+		case a.Key == "said":
+			o.Said = lastLine(a.Value)
+		case a.Key == "problem":
+			return o, insideProblem(a.Value)
 		default:
-			return o, fmt.Errorf("%w: %.40q", errInside, key)
+			return o, a.Odd()
 		}
 	}
-	return o, nil
+	return o, err
 }
-
-// errInside is output that overlay.sh does not write.
-var errInside = errors.New("the sandbox's answer is not understood")
 
 func insideProblem(what string) error {
 	switch what {

@@ -3,6 +3,8 @@ package skills
 import (
 	"errors"
 	"fmt"
+
+	"github.com/hermesbox/hermesbox/internal/answer"
 )
 
 // What callers branch on.
@@ -58,5 +60,5 @@ func refusal(answers map[string]string) error {
 			return fmt.Errorf("%w: %s", err, about)
 		}
 	}
-	return errAnswer
+	return answer.Err
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hermesbox/hermesbox/internal/answer"
 )
 
 //go:embed check.sh
@@ -55,36 +57,36 @@ func look(ctx context.Context, n Node, s Spec) (facts, error) {
 	return f, nil
 }
 
-func (f *facts) take(a answer) {
-	switch a.key {
+func (f *facts) take(a answer.Pair) {
+	switch a.Key {
 	case "time":
-		f.time = number(a.value)
+		f.time = number(a.Value)
 	case "missing":
-		f.missing = append(f.missing, a.value)
+		f.missing = append(f.missing, a.Value)
 	case "parent":
-		f.parents = append(f.parents, parseOwned(a.value))
+		f.parents = append(f.parents, parseOwned(a.Value))
 	case "dir":
-		f.dirs = append(f.dirs, parseOwned(a.value))
+		f.dirs = append(f.dirs, parseOwned(a.Value))
 	case "link":
-		f.links = append(f.links, a.value)
+		f.links = append(f.links, a.Value)
 	case "other":
-		f.others = append(f.others, a.value)
+		f.others = append(f.others, a.Value)
 	case "absent":
-		f.absent = append(f.absent, a.value)
+		f.absent = append(f.absent, a.Value)
 	case "real":
-		f.real = a.value
+		f.real = a.Value
 	case "free":
-		f.free = number(a.value)
+		f.free = number(a.Value)
 	case "inodes":
-		f.inodes = number(a.value)
+		f.inodes = number(a.Value)
 	case "mounts":
-		f.fs = fileSystem(a.value, f.real)
+		f.fs = fileSystem(a.Value, f.real)
 	case "unwritable":
-		f.unwritable = a.value
+		f.unwritable = a.Value
 	case "able":
-		f.able = append(f.able, a.value)
+		f.able = append(f.able, a.Value)
 	case "unable":
-		f.unable = append(f.unable, a.value)
+		f.unable = append(f.unable, a.Value)
 	}
 }
 

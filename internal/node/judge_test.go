@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 )
 
@@ -36,7 +37,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("end\x00\x00", "x - ")
 	f.Add("made\x00/a\x00refused\x00/b\x00problem\x00it is a link\x00end\x00\x00", "")
 	f.Fuzz(func(t *testing.T, text, mounts string) {
-		answers, err := parseAnswers(text)
+		answers, err := answer.Parse([]byte(text))
 		if err != nil {
 			return
 		}
@@ -44,22 +45,13 @@ func FuzzAnswers(f *testing.F) {
 			t.Errorf("%d answers in %q", len(answers), text)
 		}
 		var found facts
-		for _, a := range append(answers, answer{"mounts", mounts}) {
+		for _, a := range append(answers, answer.Pair{Key: "mounts", Value: mounts}) {
 			found.take(a)
 		}
 		if _, err := readPrepared("n", answers); err != nil && !strings.Contains(err.Error(), "on node n") {
 			t.Error(err)
 		}
 	})
-}
-
-func TestAnswers(t *testing.T) {
-	t.Parallel()
-	for _, bad := range []string{"", "\x00", "a", "end\x00", "a\x00b\x00", "a\x00end\x00\x00", "a\x00b\x00end\x00\x00more", "end\x00\x00end"} {
-		if got, err := parseAnswers(bad); err == nil {
-			t.Errorf("%q: %v", bad, got)
-		}
-	}
 }
 
 func TestClock(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hermesbox/hermesbox/internal/answer"
 )
 
 // Dir is a directory that a node is to have.
@@ -82,16 +84,16 @@ func Prepare(ctx context.Context, n Node, dirs []Dir) ([]Prepared, error) {
 	return readPrepared(n.Name(), answers)
 }
 
-func readPrepared(node string, answers []answer) (done []Prepared, err error) {
+func readPrepared(node string, answers []answer.Pair) (done []Prepared, err error) {
 	refused := DirError{Node: node}
 	for _, a := range answers {
-		switch a.key {
+		switch a.Key {
 		case Made, Kept:
-			done = append(done, Prepared{a.value, a.key})
+			done = append(done, Prepared{a.Value, a.Key})
 		case "refused":
-			refused.Path = a.value
+			refused.Path = a.Value
 		case "problem":
-			refused.Problem = a.value
+			refused.Problem = a.Value
 		}
 	}
 	if refused.Path != "" {

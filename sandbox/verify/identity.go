@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
@@ -24,7 +25,7 @@ func (s *subject) shellIdentity(ctx context.Context) (identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	mark := rand.Text()
-	out, said := &limited{left: saidBytes}, &limited{left: saidBytes}
+	out, said := &answer.Buffer{Left: saidBytes}, &answer.Buffer{Left: saidBytes}
 	cmd := envd.Shell(fmt.Sprintf(`builtin printf '%%s\0' %s "$UID" "$HOME" "${HERMES_HOME-}"`, mark))
 	cmd.KillOnCancel = true
 	exit, err := s.service.Run(ctx, cmd, nil, envd.Output{Stdout: out, Stderr: said})
@@ -35,10 +36,10 @@ func (s *subject) shellIdentity(ctx context.Context) (identity, error) {
 	fields := strings.Split(string(after), "\x00")
 	var got identity
 	if !ok || len(fields) != 4 {
-		return identity{}, fmt.Errorf("%w: a login shell printed %.100q", errAnswer, out.String())
+		return identity{}, fmt.Errorf("%w: a login shell printed %.100q", answer.Err, out.String())
 	}
 	if _, err := fmt.Sscanf(fields[0], "%d", &got.UID); err != nil {
-		return identity{}, fmt.Errorf("%w: %.20q is no user id", errAnswer, fields[0])
+		return identity{}, fmt.Errorf("%w: %.20q is no user id", answer.Err, fields[0])
 	}
 	got.Home, got.HermesHome = fields[1], fields[2]
 	return got, nil

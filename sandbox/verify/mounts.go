@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
@@ -93,7 +94,7 @@ func parseMounts(lines []string) ([]mount, error) {
 		left, right, ok := strings.Cut(line, " - ")
 		fields, after := strings.Fields(left), strings.Fields(right)
 		if !ok || len(fields) < 6 || len(after) < 3 {
-			return nil, fmt.Errorf("%w: %.100q is no line of mountinfo", errAnswer, line)
+			return nil, fmt.Errorf("%w: %.100q is no line of mountinfo", answer.Err, line)
 		}
 		readOnly := slices.Contains(strings.Split(fields[5], ","), "ro") || slices.Contains(strings.Split(after[2], ","), "ro")
 		all = append(all, mount{

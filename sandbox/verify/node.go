@@ -72,12 +72,12 @@ func (s *subject) plantOn(ctx context.Context, n node.Node, file string) (plante
 	p := plantedNode{node: n, nonce: rand.Text()}
 	all, err := tell(ctx, n, nodeScript, l.Home(s.box.Home), l.Workspace(s.box.Workspace), file, p.nonce, l.Default(), l.Skills())
 	for _, t := range all {
-		kind, name, _ := strings.Cut(t.value, " ")
-		switch t.key {
+		kind, name, _ := strings.Cut(t.Value, " ")
+		switch t.Key {
 		case "home":
-			p.home = t.value
+			p.home = t.Value
 		case "workspace":
-			p.workspace = t.value
+			p.workspace = t.Value
 		case "default":
 			p.defaults = append(p.defaults, kindName{kind, name})
 		case "skills":

@@ -10,13 +10,13 @@ import (
 
 // answers are what the ports say from inside.
 type answers struct {
-	Service answer `json:"49983"`
-	Page    answer `json:"9000"`
-	Health  answer `json:"health"`
+	Service heard `json:"49983"`
+	Page    heard `json:"9000"`
+	Health  heard `json:"health"`
 }
 
-// answer is one of HTTP; status 0 is none.
-type answer struct {
+// heard is one of HTTP; status 0 is none.
+type heard struct {
 	Status int    `json:"status"`
 	Body   string `json:"body"`
 }

@@ -6,12 +6,12 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
 
@@ -33,9 +33,6 @@ const (
 	probeLimit = 3 * time.Minute
 )
 
-// errAnswer is an answer that no probe gives.
-var errAnswer = errors.New("the answer from inside cannot be read")
-
 // section is a part of what a probe gathered.
 type section struct {
 	MS    int64           `json:"ms"`
@@ -51,12 +48,12 @@ func (f facts) read(name string, into any) error {
 	s, ok := f[name]
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: it has no %s", errAnswer, name)
+		return fmt.Errorf("%w: it has no %s", answer.Err, name)
 	case s.Error != "":
 		return fmt.Errorf("gathering %s: %.300s", name, s.Error)
 	}
 	if err := json.Unmarshal(s.Data, into); err != nil {
-		return fmt.Errorf("%w: %s: %w", errAnswer, name, err)
+		return fmt.Errorf("%w: %s: %w", answer.Err, name, err)
 	}
 	return nil
 }
@@ -90,7 +87,7 @@ func gather(ctx context.Context, service *envd.Client, name string, asked map[st
 	}
 	var found facts
 	if err := json.Unmarshal(body, &found); err != nil {
-		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+		return nil, fmt.Errorf("%w: %w", answer.Err, err)
 	}
 	return found, nil
 }
@@ -99,7 +96,7 @@ func gather(ctx context.Context, service *envd.Client, name string, asked map[st
 func python(ctx context.Context, service *envd.Client, script string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	out, said := &limited{left: probeBytes}, &limited{left: saidBytes}
+	out, said := &answer.Buffer{Left: probeBytes}, &answer.Buffer{Left: saidBytes}
 	cmd := envd.Command{
 		Path: "/bin/sh", Args: append([]string{"-c", launcher, "sh", "/usr/bin/python3"}, args...), Dir: "/", KillOnCancel: true,
 		Env: map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"},
@@ -120,25 +117,12 @@ func unframe(out []byte, mark string) ([]byte, error) {
 	length, ok := strings.CutPrefix(string(first), mark+" ")
 	n, err := strconv.Atoi(length)
 	if !ok || err != nil || n < 0 || n > len(rest) {
-		return nil, fmt.Errorf("%w: it begins with %.60q", errAnswer, first)
+		return nil, fmt.Errorf("%w: it begins with %.60q", answer.Err, first)
 	}
 	if string(rest[n:]) != "\n"+mark+" end\n" {
-		return nil, fmt.Errorf("%w: it does not end where it should", errAnswer)
+		return nil, fmt.Errorf("%w: it does not end where it should", answer.Err)
 	}
 	return rest[:n], nil
-}
-
-// limited keeps what it is given, up to a limit, and then fails.
-type limited struct {
-	bytes.Buffer
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if l.left -= len(p); l.left < 0 {
-		return 0, errors.New("the answer from inside is too long")
-	}
-	return l.Buffer.Write(p)
 }
 
 func lastLine(text string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 )
 
@@ -35,7 +36,7 @@ func TestUnframe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := unframe([]byte(c.out), "m")
-			if c.bad != errors.Is(err, errAnswer) || string(got) != c.want {
+			if c.bad != errors.Is(err, answer.Err) || string(got) != c.want {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
@@ -88,7 +89,7 @@ func TestUnpack(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for _, bad := range []string{"*", "", base64.StdEncoding.EncodeToString([]byte("no zlib"))} {
-		if _, err := sums(bad); !errors.Is(err, errAnswer) {
+		if _, err := sums(bad); !errors.Is(err, answer.Err) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -119,7 +120,7 @@ func TestParseMounts(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for _, bad := range []string{"", "1 2 3", "904 900 254:0 /a /b rw ext4 x rw", "904 900 254:0 /a /b rw - ext4"} {
-		if _, err := parseMounts([]string{bad}); !errors.Is(err, errAnswer) {
+		if _, err := parseMounts([]string{bad}); !errors.Is(err, answer.Err) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -169,25 +170,6 @@ func TestReachedJudge(t *testing.T) {
 	if both.Status != check.Fail || !strings.Contains(both.Evidence, "http://a: reached") {
 		t.Errorf("%+v", both)
 	}
-}
-
-func TestParseTold(t *testing.T) {
-	t.Parallel()
-	got, err := parseTold("home\x00planted\x00skills\x00dir a\nb\x00end\x00\x00")
-	if diff := cmp.Diff([]told{{"home", "planted"}, {"skills", "dir a\nb"}}, got, cmp.AllowUnexported(told{})); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
-	}
-	for _, bad := range []string{"", "home\x00planted\x00", "home\x00end\x00\x00", "end\x00\x00x"} {
-		if _, err := parseTold(bad); !errors.Is(err, errAnswer) {
-			t.Errorf("%q: %v", bad, err)
-		}
-	}
-}
-
-// FuzzTold: whatever a node says, reading it ends.
-func FuzzTold(f *testing.F) {
-	f.Add("home\x00planted\x00end\x00\x00")
-	f.Fuzz(func(_ *testing.T, text string) { _, _ = parseTold(text) })
 }
 
 func TestChanged(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 )
 
@@ -90,7 +91,7 @@ func skipped(why string) check.Result {
 // unknown is a check whose facts could not be had.
 func unknown(err error) check.Result {
 	remedy := "look inside with hermesbox sandbox connect, and verify again"
-	if errors.Is(err, errAnswer) {
+	if errors.Is(err, answer.Err) {
 		remedy = "something in the sandbox writes into what verify reads: look inside with hermesbox sandbox connect"
 	}
 	return failing(remedy, "%v", err)

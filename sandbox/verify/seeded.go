@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
@@ -26,7 +27,7 @@ func (s *subject) seeded(context.Context) check.Result {
 	}
 	config, err := base64.StdEncoding.DecodeString(*home.Config)
 	if err != nil {
-		return unknown(fmt.Errorf("%w: %w", errAnswer, err))
+		return unknown(fmt.Errorf("%w: %w", answer.Err, err))
 	}
 	if problem := configProblem(config); problem != "" {
 		return failing("correct it; Hermes ignores all of it otherwise", "%s/config.yaml %s", sandbox.HomeMount, problem)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/inside"
 )
@@ -26,15 +27,15 @@ const newImage = "build the image from a clean context with hermesbox build, mak
 func unpack(text string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+		return nil, fmt.Errorf("%w: %w", answer.Err, err)
 	}
 	r, err := zlib.NewReader(bytes.NewReader(raw))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+		return nil, fmt.Errorf("%w: %w", answer.Err, err)
 	}
 	out, err := io.ReadAll(io.LimitReader(r, probeBytes))
 	if err != nil || len(out) == probeBytes {
-		return nil, fmt.Errorf("%w: packed text of %d bytes: %w", errAnswer, len(out), err)
+		return nil, fmt.Errorf("%w: packed text of %d bytes: %w", answer.Err, len(out), err)
 	}
 	return out, nil
 }
@@ -95,7 +96,7 @@ func sums(files string) (map[string]string, error) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(text), "\x00"), "\x00") {
 		sum, name, ok := strings.Cut(line, "  ")
 		if line != "" && !ok {
-			return nil, fmt.Errorf("%w: %.80q", errAnswer, line)
+			return nil, fmt.Errorf("%w: %.80q", answer.Err, line)
 		}
 		if line != "" {
 			got[name] = sum

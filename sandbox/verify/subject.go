@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/sandbox"
@@ -141,7 +142,7 @@ func (s *subject) probe(ctx context.Context, name string, asked map[string]any) 
 func (s *subject) read(probe, name string, into any) error {
 	l := s.probes[probe]
 	if l == nil {
-		return errAnswer
+		return answer.Err
 	}
 	found, err := l.get()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
@@ -22,7 +23,7 @@ func (m *own) survey(ctx context.Context) (map[string]string, error) {
 	}
 	all := map[string]string{}
 	for _, n := range m.client.Nodes {
-		out, said := &limited{left: probeBytes}, &limited{left: saidBytes}
+		out, said := &answer.Buffer{Left: probeBytes}, &answer.Buffer{Left: saidBytes}
 		code, err := n.Run(ctx, node.Script{Text: surveyScript, Args: append([]string{m.client.Layout.Root}, busy...), Stdout: out, Stderr: said})
 		if err == nil && code != 0 {
 			err = fmt.Errorf("exit code %d: %s", code, lastLine(said.String()))
