@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
+	"github.com/hermesbox/hermesbox/internal/upgrade"
 )
 
 // forwarder passes requests on to a port of a sandbox.
@@ -80,7 +81,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Without it an answer that begins before the request was read to its end
 	// can cut both off.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
-	f.proxy.ServeHTTP(w, r)
+	f.proxy.ServeHTTP(upgrade.Whole(w, r), r)
 }
 
 // refuses says why a request is not passed on. A name of somebody else's that

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hermesbox/hermesbox/internal/localcube/cluster"
+	"github.com/hermesbox/hermesbox/internal/upgrade"
 )
 
 const (
@@ -85,10 +86,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	w.Header()["Content-Type"] = nil // where the sandbox names none, neither does the proxy
-	if r.Header.Get("Upgrade") != "" {
-		w = upgrader{w}
-	}
-	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
+	p.reverse.ServeHTTP(upgrade.Whole(w, r), r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
 }
 
 // admit finds out where a request goes, or answers it. The target's visit is the caller's to leave.

@@ -1,4 +1,6 @@
-package cubeproxy
+// Package upgrade keeps what arrives early on a connection whose protocol is
+// switched: a ReverseProxy drops what net/http had read of it by then.
+package upgrade
 
 import (
 	"bufio"
@@ -6,8 +8,15 @@ import (
 	"net/http"
 )
 
-// upgrader gives a connection away with all that came on it: a ReverseProxy
-// drops what net/http had read of it before the protocol was switched.
+// Whole is w where r asks for another protocol, but gives its connection away
+// with all that came on it; else it is w.
+func Whole(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+	if r.Header.Get("Upgrade") == "" {
+		return w
+	}
+	return upgrader{w}
+}
+
 type upgrader struct{ http.ResponseWriter }
 
 // Unwrap is for http.ResponseController.
