@@ -9,12 +9,17 @@ import (
 	"github.com/hermesbox/hermesbox/internal/node"
 )
 
-// removePlaceScript removes what its arguments name. It follows no link: what is
-// a link itself goes, and not what it points to.
+// removePlaceScript removes what its arguments after the first name. It follows
+// no link: what is a link itself goes, and not what it points to. A directory is
+// moved to the stage $1 first where there is one, so that nothing that is half
+// removed passes for a home.
 const removePlaceScript = `
 set -eu
+stage=$1
+shift
 for dir; do
 	[ ! -L "${dir%/*}" ] || { echo "${dir%/*} is a link" >&2; exit 1; }
+	if [ -d "$stage" ] && [ ! -L "$stage" ] && mv "$dir" "$stage/" 2>/dev/null; then dir=$stage/${dir##*/}; fi
 	rm -rf -- "$dir"
 done
 `
@@ -27,7 +32,7 @@ func RemovePlace(ctx context.Context, n node.Node, p Place) error {
 	}
 	var said bytes.Buffer
 	code, err := n.Run(ctx, node.Script{
-		Text: removePlaceScript, Args: []string{p.Layout.Home(p.Home), p.Layout.Workspace(p.Workspace)}, Stderr: &said,
+		Text: removePlaceScript, Args: []string{p.Layout.State() + "/stage", p.Layout.Home(p.Home), p.Layout.Workspace(p.Workspace)}, Stderr: &said,
 	})
 	if err == nil && code != 0 {
 		err = errors.Join(exitError(code), errors.New(firstLine(said.String())))

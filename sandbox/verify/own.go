@@ -114,24 +114,8 @@ func (m *own) clean(ctx context.Context) error {
 	}
 	for _, n := range m.client.Nodes {
 		for _, id := range m.places {
-			l := m.client.Layout
-			if _, err := tell(ctx, n, cleanScript, l.State(), l.Home(id), l.Workspace(id)); err != nil {
-				errs = append(errs, fmt.Errorf("removing the home %s that verify made on node %s: %w", id, n.Name(), err))
-			}
+			errs = append(errs, sandbox.RemovePlace(ctx, n, sandbox.Place{Layout: m.client.Layout, Home: id, Workspace: id}))
 		}
 	}
 	return errors.Join(errs...)
 }
-
-// cleanScript removes a home and a workspace whose names nobody else has. They
-// are moved aside first, so that nothing that is half removed passes for a home.
-const cleanScript = `set -u
-stage=$1/stage
-for dir in "$2" "$3"; do
-	case ${dir##*/} in verify-????????????????) ;; *) exit 2 ;; esac
-	[ -d "$dir" ] && [ ! -L "$dir" ] || continue
-	aside=$dir
-	if [ -d "$stage" ] && [ ! -L "$stage" ] && mv "$dir" "$stage/" 2>/dev/null; then aside=$stage/${dir##*/}; fi
-	rm -rf "$aside" || exit 1
-done
-printf 'end\0\0'`
