@@ -67,7 +67,8 @@ forget() {
 
 docker_answers() { docker --host "$local_host" version >/dev/null 2>&1; }
 
-# start_docker runs the machine's own dockerd, if no Engine answers.
+# start_docker runs the machine's own dockerd, if no Engine answers. Networks are small and many: Docker's own choice is 15
+# of them, and then the addresses that the tests' LANs have.
 start_docker() {
 	local _
 	if docker_answers; then return; fi
@@ -76,7 +77,8 @@ start_docker() {
 		cgroupfs-mount
 	fi
 	mkdir -p "$root/.cache"
-	PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH setsid dockerd --host "$local_host" </dev/null >"$root/.cache/dockerd.log" 2>&1 &
+	PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH setsid dockerd --host "$local_host" \
+		--default-address-pool base=172.20.0.0/14,size=24 </dev/null >"$root/.cache/dockerd.log" 2>&1 &
 	started "docker:$!"
 	for _ in $(seq 300); do
 		if docker_answers; then return; fi

@@ -30,7 +30,11 @@ func newInput(f *os.File, name string) *input {
 	return in
 }
 
+// acquire fails for a caller whose time is up, even where nobody writes.
 func (in *input) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case <-in.turn:
 		return nil
