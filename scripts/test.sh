@@ -42,6 +42,8 @@ step "gofmt"
 formatted
 step "vet"
 go vet ./...
+step "vet darwin"
+GOOS=darwin go vet ./... # tests that no Linux compiles, too
 cross
 step "test environment"
 env=$(scripts/test-env.sh up)
