@@ -202,7 +202,7 @@ func TestBreakages(t *testing.T) {
 	}
 	for _, b := range breakages() {
 		t.Run(b.name, func(t *testing.T) {
-			s := &stage{T: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
+			s := &stage{TB: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
 			s.apply(box, b.inside, b.onNode)
 			defer s.apply(box, b.mend, b.mendOnNode)
 			o := s.options()
@@ -218,7 +218,7 @@ func TestBreakages(t *testing.T) {
 	}
 	for id, b := range oddBreakages() {
 		t.Run(b.name, func(t *testing.T) {
-			s := &stage{T: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
+			s := &stage{TB: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
 			b.judge(t, healthy, s.verify(s.odd(id, b.change), s.options()))
 		})
 	}

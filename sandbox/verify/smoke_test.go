@@ -95,7 +95,7 @@ func TestSmokeBroken(t *testing.T) {
 		{"another workspace has something", "making sandbox", 2, `for at in "$1"/hermes-workspaces/verify-*; do cp -a "$at" "${at%?}_"; done`, "isolation", "a sandbox on another home and workspace sees /workspace/.hermesbox-verify-", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &stage{T: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
+			s := &stage{TB: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
 			o := during(s.options(), test.word, test.times, func(string) { s.onNode(test.line) })
 			o.Only = []string{"command-service", "mounts", "write-probe", "node", "rebuild", "isolation"}
 			r, err := verify.Smoke(t.Context(), s.client, sandbox.Spec{NoWebUI: !strings.Contains(test.name, "token")}, o)
@@ -133,7 +133,7 @@ func TestSmokeInterrupted(t *testing.T) {
 		times int
 	}{{"making sandbox", 1}, {"rebuilding", 1}, {"making sandbox", 2}} {
 		t.Run(fmt.Sprint(at.word, at.times), func(t *testing.T) {
-			s := &stage{T: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
+			s := &stage{TB: t, status: s.status, opts: s.opts, client: s.client, node: s.node}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			o := during(s.options(), at.word, at.times, func(string) { time.AfterFunc(400*time.Millisecond, cancel) })

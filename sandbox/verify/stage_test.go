@@ -27,14 +27,14 @@ import (
 
 // stage is a local Cube with a template of the stand-in image.
 type stage struct {
-	*testing.T
+	testing.TB
 	status localcube.Status
 	opts   localcube.Options
 	client *sandbox.Client
 	node   node.Node
 }
 
-func newStage(t *testing.T, more string) *stage {
+func newStage(t testing.TB, more string) *stage {
 	t.Helper()
 	engine := dockertest.Default(t)
 	engine.NeedBase(t)
@@ -45,7 +45,7 @@ func newStage(t *testing.T, more string) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // what root wrote there may stay
-	s := &stage{T: t, opts: localcube.Options{
+	s := &stage{TB: t, opts: localcube.Options{
 		Docker: engine.Client, StateDir: filepath.Join(dir, "state"), SharedRoot: filepath.Join(dir, "shared"),
 		API: "127.0.0.1:0", Master: "127.0.0.1:0", Proxy: "127.0.0.1:0",
 	}}
@@ -79,7 +79,7 @@ func newStage(t *testing.T, more string) *stage {
 func (s *stage) say(format string, args ...any) { s.Logf(format, args...) }
 
 // buildStudio has the Engine build testdata/studio, with more of a Dockerfile behind it.
-func buildStudio(t *testing.T, engine dockertest.Engine, ref, more string) {
+func buildStudio(t testing.TB, engine dockertest.Engine, ref, more string) {
 	t.Helper()
 	engine.RemoveImage(t, ref)
 	files, err := filepath.Glob("testdata/studio/*")
