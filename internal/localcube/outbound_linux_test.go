@@ -124,6 +124,7 @@ func TestOutbound(t *testing.T) {
 		{"internet off, all allowed", `{"allowInternetAccess":false,"allowOut":["0.0.0.0/0"]}`, []string{lan, other, public}},
 		{"internet off, one address", `{"allowInternetAccess":false,"allowOut":["192.168.77.5"]}`, []string{other}},
 		{"internet off", `{"allowInternetAccess":false}`, nil},
+		{"internet off, as E2B's client spells it", `{"allow_internet_access":false,"allowOut":["10.10.0.0/16"]}`, []string{lan}},
 		{"taken back", `{}`, []string{public}},
 	} {
 		f.put(id, step.policy)

@@ -34,12 +34,7 @@ func TestCubeSandboxClient(t *testing.T) {
 	python := pythonWith(t)
 	engine := dockertest.Default(t)
 	engine.NeedBase(t)
-	shared := t.TempDir()
-	for _, dir := range []string{"rw", "ro"} {
-		if err := os.Mkdir(filepath.Join(shared, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	shared := sharedRoot(t)
 	st := serve(t, localcube.Options{Docker: engine.Client, SharedRoot: shared})
 	run(t, st, nil, python, "testdata/cubesandbox_client.py", template(t, st), shared)
 }
@@ -51,11 +46,23 @@ func TestE2BClient(t *testing.T) {
 	engine := dockertest.Default(t)
 	engine.NeedBase(t)
 	cert, key := certificate(t, "*.cube.test")
-	port := freePort(t)
+	port, shared := freePort(t), sharedRoot(t)
 	st := serve(t, localcube.Options{
-		Docker: engine.Client, Domain: "cube.test", TLS: "127.0.0.1:" + port, CertFile: cert, KeyFile: key,
+		Docker: engine.Client, Domain: "cube.test", TLS: "127.0.0.1:" + port, CertFile: cert, KeyFile: key, SharedRoot: shared,
 	})
-	run(t, st, []string{"SSL_CERT_FILE=" + cert}, python, "testdata/e2b_client.py", template(t, st), port)
+	run(t, st, []string{"SSL_CERT_FILE=" + cert}, python, "testdata/e2b_client.py", template(t, st), port, shared)
+}
+
+// sharedRoot is a shared root with one directory to write to and one to read.
+func sharedRoot(t *testing.T) string {
+	t.Helper()
+	shared := t.TempDir()
+	for _, dir := range []string{"rw", "ro"} {
+		if err := os.Mkdir(filepath.Join(shared, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return shared
 }
 
 func run(t *testing.T, st localcube.Status, env []string, python string, args ...string) {

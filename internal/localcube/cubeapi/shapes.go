@@ -9,7 +9,7 @@ var networkFields = []serde.Field{
 	serde.Optional(serde.Bool(), "allowPublicTraffic"),
 	serde.Optional(serde.Seq(serde.String()), "allowOut", "allow_out"),
 	serde.Optional(serde.Seq(serde.String()), "denyOut", "deny_out"),
-	serde.Optional(serde.String(), "maskRequestHost", "mask_request_host"),
+	serde.Optional(serde.String(), "maskRequestHost"),
 	serde.Optional(serde.Any(), "rules"),
 }
 
@@ -42,14 +42,15 @@ var timeoutBody = serde.Struct("SandboxTimeout", serde.Required(serde.I32(), "ti
 
 var refreshBody = serde.Struct("SandboxRefresh", serde.Optional(serde.I32(), "duration"))
 
-// networkBody has camelCase names only, and no others: a policy that was misspelt
-// must not pass for one that closes nothing.
+// networkBody has both spellings of each name, since E2B's client mixes them, and
+// no other names: a policy that was misspelt must not pass for one that closes
+// nothing.
 var networkBody = serde.Closed(serde.Struct("SandboxNetworkUpdate",
-	serde.Optional(serde.Bool(), "allowInternetAccess"),
-	serde.Optional(serde.Bool(), "allowPublicTraffic"),
-	serde.Optional(serde.Seq(serde.String()), "allowOut"),
-	serde.Optional(serde.Seq(serde.String()), "denyOut"),
-	serde.Optional(serde.String(), "maskRequestHost"),
+	serde.Optional(serde.Bool(), "allowInternetAccess", "allow_internet_access"),
+	serde.Optional(serde.Bool(), "allowPublicTraffic", "allow_public_traffic"),
+	serde.Optional(serde.Seq(serde.String()), "allowOut", "allow_out"),
+	serde.Optional(serde.Seq(serde.String()), "denyOut", "deny_out"),
+	serde.Optional(serde.String(), "maskRequestHost", "mask_request_host"),
 	serde.Optional(serde.Any(), "rules"),
 ))
 

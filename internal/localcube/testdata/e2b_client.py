@@ -1,9 +1,10 @@
 """Uses the local Cube through E2B's Python client, over TLS, as on a cluster with a wildcard certificate."""
+import json
 import socket
 import sys
 import time
 
-template, port = sys.argv[1], int(sys.argv[2])
+template, port, shared = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 lookup = socket.getaddrinfo
 
 
@@ -16,7 +17,7 @@ def local(host, service, *args, **kwargs):
 
 socket.getaddrinfo = local
 
-from e2b import CommandExitException, NotFoundException, Sandbox  # noqa: E402
+from e2b import CommandExitException, NotFoundException, Sandbox, SandboxException  # noqa: E402
 
 
 def step(name):
@@ -46,6 +47,17 @@ background = sb.commands.run("sleep 1000", background=True)
 assert background.pid in [p.pid for p in sb.commands.list()]
 assert background.kill()
 step("commands")
+
+try:
+    background.wait()
+    raise AssertionError("a killed command did not raise")
+except CommandExitException as e:
+    assert e.exit_code != 0, e
+reader = sb.commands.run("cat; echo end", background=True, stdin=True)
+sb.commands.send_stdin(reader.pid, "typed\n")
+sb.commands.close_stdin(reader.pid)
+assert reader.wait().stdout == "typed\nend\n"
+step("input")
 
 sb.files.write("/home/user/a.txt", "hello")
 assert sb.files.read("/home/user/a.txt") == "hello"
@@ -81,3 +93,31 @@ while True:
     time.sleep(0.2)
 assert not back.kill()
 step("timeout")
+
+rw, ro = [{"hostPath": "/data/shared/" + d, "mountPath": m, "readOnly": d == "ro"} for d, m in (("rw", "/workspace"), ("ro", "/opt/common"))]
+mounted = Sandbox.create(template, timeout=300, metadata={"host-mount": json.dumps([rw, ro]), "owner": "carol"})
+assert "host-mount" not in mounted.get_info().metadata
+mounted.commands.run("echo kept > /workspace/made", user="root")
+assert open(shared + "/rw/made").read() == "kept\n"
+try:
+    mounted.commands.run("echo x > /opt/common/given", user="root")
+    raise AssertionError("a read-only mount was written to")
+except CommandExitException as e:
+    assert "Read-only file system" in e.stderr, e
+step("host mounts")
+
+# The policy itself is tried out with sockets elsewhere; here it is what the client sends that has to pass.
+assert Sandbox.list(query=None).next_items()
+mounted.update_network({"allow_internet_access": False, "allow_out": ["10.10.0.0/16"], "deny_out": lambda ctx: [ctx.all_traffic]})
+mounted.update_network({})
+for network in {"allow_out": ["10.0.0.0/33"]}, {"allow_out": ["example.com"]}:
+    try:
+        mounted.update_network(network)
+        raise AssertionError(f"{network} was taken")
+    except SandboxException as e:
+        assert "400" in str(e), e
+mounted.kill()
+closed = Sandbox.create(template, timeout=300, allow_internet_access=False, network={"allow_out": ["10.10.0.0/16"], "allow_public_traffic": False})
+assert closed.traffic_access_token
+closed.kill()
+step("network")
