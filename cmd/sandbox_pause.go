@@ -40,7 +40,8 @@ func newSandboxResume(app *app) *cobra.Command {
 		Short: "Resume paused sandboxes",
 		Long: `Resume waits until each runs, and prints its id. One that runs is left so. Cube before
 0.7.0 may be unable to resume a sandbox after its own services were restarted; then
-sandbox rebuild makes it anew with the same home and workspace.`,
+sandbox rebuild makes it anew with the same home and workspace. A superseded one is resumed
+with a warning where the sandbox that has its name has its home too.`,
 		Args: someArgs("sandboxes, by name or id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runEach(cmd.Context(), app, app.out, args, (*sandboxes).resume)
@@ -49,11 +50,29 @@ sandbox rebuild makes it anew with the same home and workspace.`,
 }
 
 func (s *sandboxes) resume(ctx context.Context, one sandbox.Sandbox) error {
+	if one.Superseded {
+		s.warnWriters(ctx, one)
+	}
 	changed, err := s.client.Resume(ctx, one, one.Chosen.Window(s.cfg.Sandbox.Timeout.Std()))
 	if err == nil && !changed {
 		s.app.note("%s runs already", one.Title())
 	}
 	return s.busy(one, err)
+}
+
+// warnWriters says that a sandbox left over from a rebuild is about to write to
+// the home of the one that took its place.
+func (s *sandboxes) warnWriters(ctx context.Context, left sandbox.Sandbox) {
+	all, err := s.client.List(ctx)
+	if err != nil {
+		return // what follows asks the same Cube, and says it
+	}
+	for _, other := range all {
+		if other.Live() && other.ID != left.ID && other.Home == left.Home && left.Home != "" {
+			s.app.warn("%s is left over, and sandbox %s (%s) has its home %s now: two writers on one SQLite file lose data; %s sandbox stop %s ends it",
+				left.ID, printable(other.Title()), other.ID, left.Home, s.app.again(), left.ID)
+		}
+	}
 }
 
 // busy offers a rebuild where nothing else helps.
