@@ -30,7 +30,14 @@ func (a *app) homes(ctx context.Context, only string) (*sandboxes, error) {
 	if err := checkNode(loaded.Config, only); err != nil {
 		return nil, err
 	}
-	s, err := a.sandboxes(ctx)
+	local, err := a.pickCube(loaded.Config.Cube)
+	if err == nil {
+		err = checkShared(loaded.Config.SharedRoot, local)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.openSandboxes(ctx, loaded.Config, local, false)
 	if err != nil {
 		return nil, err
 	}

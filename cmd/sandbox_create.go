@@ -101,6 +101,9 @@ func checkNode(cfg config.Config, name string) error {
 // was asked for in spec.
 func (a *app) makeSandboxes(ctx context.Context, cfg config.Config, given string, spec *sandbox.Spec) (*sandboxes, error) {
 	local, err := a.pickCube(cfg.Cube)
+	if err == nil {
+		err = checkShared(cfg.SharedRoot, local)
+	}
 	if err != nil {
 		return nil, err
 	}
