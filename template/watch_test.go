@@ -86,7 +86,7 @@ func TestProgress(t *testing.T) {
 	}
 	var got []int
 	for _, j := range f.changes {
-		got = append(got, j.Progress)
+		got = append(got, int(j.Progress))
 	}
 	if diff := cmp.Diff([]int{5, 70, 100}, got); diff != "" {
 		t.Error(diff)

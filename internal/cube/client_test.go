@@ -132,6 +132,14 @@ func TestBadAnswers(t *testing.T) {
 		_, err := c.CreateSandbox(ctx, NewSandbox{TemplateID: "t"})
 		return err
 	}
+	connect := func(ctx context.Context, c *Client) error {
+		_, err := c.ConnectSandbox(ctx, "sb", time.Minute)
+		return err
+	}
+	submit := func(ctx context.Context, c *Client) error {
+		_, err := c.SubmitTemplate(ctx, TemplateRequest{Image: "x"})
+		return err
+	}
 	list := func(ctx context.Context, c *Client) error { _, err := c.Templates(ctx); return err }
 	job := func(ctx context.Context, c *Client) error { _, err := c.GetJob(ctx, "t", "j"); return err }
 	half := func(w http.ResponseWriter, _ *http.Request) {
@@ -156,6 +164,9 @@ func TestBadAnswers(t *testing.T) {
 		{"null", text(200, `null`), list, "no ret_code", nil},
 		{"no job", text(200, `{"ret":{"ret_code":200}}`), job, "the answer has no job", nil},
 		{"no id", text(201, `{}`), post, "no sandbox id", nil},
+		{"null for a sandbox", text(200, `null`), get, "the answer names no sandbox", ErrForeign},
+		{"another object for a sandbox", text(200, `{"ok":true}`), connect, "the answer names no sandbox", ErrForeign},
+		{"a job without a template", text(200, `{"ret":{"ret_code":200},"job":{"job_id":"j"}}`), submit, "the answer names no template", ErrForeign},
 		{"bad gateway", text(502, "<html>bad gateway</html>"), post, "HTTP 502: <html>bad gateway</html>", nil},
 		{"408", text(408, ""), post, "HTTP 408: the server gave up on its own request; what it had begun may still be going on", nil},
 		{"401", text(401, ""), get, "HTTP 401: Unauthorized", ErrUnauthorized},
@@ -181,6 +192,24 @@ func TestBadAnswers(t *testing.T) {
 				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
 		})
+	}
+}
+
+// TestNamelessTemplate: without CubeMaster's envelope, it takes the id to tell who answered.
+func TestNamelessTemplate(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(text(http.StatusOK, `{"status":"READY"}`))
+	t.Cleanup(server.Close)
+	api, err := New(Options{APIURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.GetTemplate(t.Context(), "tpl", true); !errors.Is(err, ErrForeign) {
+		t.Errorf("CubeAPI: %v", err)
+	}
+	got, err := serve(t, text(http.StatusOK, `{"ret":{"ret_code":200},"status":"READY"}`)).GetTemplate(t.Context(), "tpl", true)
+	if err != nil || got.ID != "tpl" || got.Status != StatusReady {
+		t.Errorf("CubeMaster: %+v, %v", got, err)
 	}
 }
 
@@ -406,7 +435,7 @@ func TestRetries(t *testing.T) {
 					test.first(w, r)
 					return
 				}
-				body := `{"sandboxID":"sb","ret":{"ret_code":200},"job":{"job_id":"j"}}`
+				body := `{"sandboxID":"sb","ret":{"ret_code":200},"job":{"job_id":"j","template_id":"tpl"}}`
 				if strings.HasPrefix(r.URL.Path, "/v2") {
 					body = "[]"
 				}
@@ -417,6 +446,40 @@ func TestRetries(t *testing.T) {
 				t.Errorf("%d requests, not %d; error %v", n.Load(), test.want, err)
 			}
 		})
+	}
+}
+
+// TestHTTP2Reset: a stream that is reset in the middle of an answer is a cut, as a closed connection is.
+func TestHTTP2Reset(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1)%2 == 1 {
+			io.WriteString(w, `[{"sandboxID":"`)  //nolint:errcheck // cut on purpose
+			http.NewResponseController(w).Flush() //nolint:errcheck // cut on purpose
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintf(w, `[{"sandboxID":%q}]`, r.Proto)
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Options{APIURL: server.URL, CAFile: ca})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	all, err := c.ListSandboxes(t.Context(), nil)
+	if err != nil || len(all) != 1 || all[0].ID != "HTTP/2.0" || n.Load() != 2 {
+		t.Errorf("a list: %v, %v, after %d requests", all, err, n.Load())
+	}
+	if err := c.PauseSandbox(t.Context(), "sb"); !errors.Is(err, ErrUnreachable) || n.Load() != 3 {
+		t.Errorf("a pause: %v, after %d requests", err, n.Load())
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 type Job struct {
 	ID         string `json:"job_id"`
 	TemplateID string `json:"template_id"`
-	AttemptNo  int    `json:"attempt_no,omitempty"`
+	AttemptNo  Count  `json:"attempt_no,omitempty"`
 	// RetryOf is the job that this one tries again.
 	RetryOf     string   `json:"retry_of_job_id,omitempty"`
 	Operation   string   `json:"operation,omitempty"`
@@ -24,15 +24,15 @@ type Job struct {
 	// Phase of a failed job is the one that failed.
 	Phase string `json:"phase,omitempty"`
 	// Progress is a percentage; 100 for failed jobs too.
-	Progress          int       `json:"progress,omitempty"`
+	Progress          Count     `json:"progress,omitempty"`
 	ErrorMessage      string    `json:"error_message,omitempty"`
-	ExpectedNodeCount int       `json:"expected_node_count,omitempty"`
-	ReadyNodeCount    int       `json:"ready_node_count,omitempty"`
-	FailedNodeCount   int       `json:"failed_node_count,omitempty"`
+	ExpectedNodeCount Count     `json:"expected_node_count,omitempty"`
+	ReadyNodeCount    Count     `json:"ready_node_count,omitempty"`
+	FailedNodeCount   Count     `json:"failed_node_count,omitempty"`
 	TemplateStatus    string    `json:"template_status,omitempty"`
 	ArtifactStatus    string    `json:"artifact_status,omitempty"`
 	Artifact          *Artifact `json:"artifact,omitempty"`
-	PullTotalBytes    int64     `json:"pull_total_bytes,omitempty"`
+	PullTotalBytes    Count     `json:"pull_total_bytes,omitempty"`
 }
 
 // Artifact is the root file system that a template's image becomes.
@@ -45,7 +45,7 @@ type Artifact struct {
 	MasterNodeIP      string `json:"master_node_ip,omitempty"`
 	Ext4Path          string `json:"ext4_path,omitempty"`
 	Ext4SHA256        string `json:"ext4_sha256,omitempty"`
-	Ext4SizeBytes     int64  `json:"ext4_size_bytes,omitempty"`
+	Ext4SizeBytes     Count  `json:"ext4_size_bytes,omitempty"`
 	WritableLayerSize string `json:"writable_layer_size,omitempty"`
 	Status            string `json:"status,omitempty"`
 	LastError         string `json:"last_error,omitempty"`
@@ -57,10 +57,17 @@ func (j Job) Done() bool { return j.Status == StatusReady || j.Status == StatusF
 // SubmitTemplate starts the making of a template and returns at once. The
 // job's TemplateID is the template's, whatever the request said.
 func (c *Client) SubmitTemplate(ctx context.Context, r TemplateRequest) (Job, error) {
+	s, ask := c.api, c.apiJob
+	k := call{method: http.MethodPost, path: "/templates", body: r.forAPI(), budget: create, secrets: r.secrets()}
 	if c.HasMaster() {
-		return c.masterJob(ctx, call{method: http.MethodPost, path: "/cube/template/from-image", body: r.fromImage(), budget: create, secrets: r.secrets()})
+		s, ask = c.master, c.masterJob
+		k.path, k.body = "/cube/template/from-image", r.fromImage()
 	}
-	return c.apiJob(ctx, call{method: http.MethodPost, path: "/templates", body: r.forAPI(), budget: create, secrets: r.secrets()})
+	job, err := ask(ctx, k)
+	if err == nil && job.TemplateID == "" {
+		err = s.nameless(k, "template")
+	}
+	return job, err
 }
 
 // Redo says which part of a template is made again.
@@ -137,7 +144,7 @@ type apiJob struct {
 	TemplateID   string `json:"templateID"`
 	Status       string `json:"status"`
 	Phase        string `json:"phase"`
-	Progress     int    `json:"progress"`
+	Progress     Count  `json:"progress"`
 	ErrorMessage string `json:"errorMessage"`
 	// Message is the phase of a build, or the cause of its failure.
 	Message string `json:"message"`

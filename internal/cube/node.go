@@ -2,7 +2,6 @@ package cube
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 )
 
@@ -12,8 +11,8 @@ type Node struct {
 	IP           string `json:"host_ip"`
 	InstanceType string `json:"instance_type,omitempty"`
 	Healthy      bool   `json:"healthy"`
-	CPUMilli     int    `json:"cpu_milli,omitempty"`
-	MemoryMB     int    `json:"memory_mb,omitempty"`
+	CPUMilli     Count  `json:"cpu_milli,omitempty"`
+	MemoryMB     Count  `json:"memory_mb,omitempty"`
 	HeartbeatAt  Time   `json:"heartbeat_at,omitzero"`
 }
 
@@ -49,10 +48,10 @@ type nodeWire struct {
 }
 
 type capacityWire struct {
-	CPUMilli json.Number `json:"milli_cpu"`
-	APIMilli json.Number `json:"cpuMilli"`
-	MemoryMB json.Number `json:"memory_mb"`
-	APIMB    json.Number `json:"memoryMB"`
+	CPUMilli Count `json:"milli_cpu"`
+	APIMilli Count `json:"cpuMilli"`
+	MemoryMB Count `json:"memory_mb"`
+	APIMB    Count `json:"memoryMB"`
 }
 
 func (w nodeWire) node() Node {
@@ -60,8 +59,8 @@ func (w nodeWire) node() Node {
 	n.ID, n.IP = first(n.ID, w.APIID), first(n.IP, w.APIIP)
 	n.InstanceType = first(n.InstanceType, w.APIType)
 	n.HeartbeatAt = first(w.Heartbeat, w.APIHeartbeat)
-	n.CPUMilli = number(first(w.Capacity.CPUMilli, w.Capacity.APIMilli))
-	n.MemoryMB = number(first(w.Capacity.MemoryMB, w.Capacity.APIMB))
+	n.CPUMilli = first(w.Capacity.CPUMilli, w.Capacity.APIMilli)
+	n.MemoryMB = first(w.Capacity.MemoryMB, w.Capacity.APIMB)
 	return n
 }
 
@@ -74,13 +73,4 @@ func first[T comparable](values ...T) T {
 		}
 	}
 	return zero
-}
-
-// number is n rounded down, 0 where it is none.
-func number(n json.Number) int {
-	f, err := n.Float64()
-	if err != nil {
-		return 0
-	}
-	return int(f)
 }

@@ -33,11 +33,11 @@ type Sandbox struct {
 	StartedAt Time   `json:"startedAt,omitzero"`
 	// EndAt is zero where the sandbox never times out. In the May version it
 	// means nothing.
-	EndAt      Time `json:"endAt,omitzero"`
-	CPUCount   int  `json:"cpuCount,omitempty"`
-	CPUMilli   int  `json:"cpuMilli,omitempty"`
-	MemoryMB   int  `json:"memoryMB,omitempty"`
-	DiskSizeMB int  `json:"diskSizeMB,omitempty"`
+	EndAt      Time  `json:"endAt,omitzero"`
+	CPUCount   Count `json:"cpuCount,omitempty"`
+	CPUMilli   Count `json:"cpuMilli,omitempty"`
+	MemoryMB   Count `json:"memoryMB,omitempty"`
+	DiskSizeMB Count `json:"diskSizeMB,omitempty"`
 	// Metadata is the user's and labels of Cube's own; never the host mounts.
 	// Cube 0.7.0 can lose it after a pause.
 	Metadata map[string]string `json:"metadata,omitempty"`
@@ -56,7 +56,7 @@ func (c *Client) GetSandbox(ctx context.Context, id string) (Sandbox, error) {
 	if err != nil {
 		return out, err
 	}
-	err = c.apiCall(ctx, call{method: http.MethodGet, path: "/sandboxes/" + path, budget: quick}, &out)
+	err = c.sandboxCall(ctx, call{method: http.MethodGet, path: "/sandboxes/" + path, budget: quick}, &out)
 	return out, err
 }
 
@@ -166,11 +166,20 @@ func (c *Client) wake(ctx context.Context, id, action string, timeout time.Durat
 	if err != nil {
 		return out, err
 	}
-	err = c.apiCall(ctx, call{
+	err = c.sandboxCall(ctx, call{
 		method: http.MethodPost, path: "/sandboxes/" + path + action,
 		body: timeoutBody{seconds(timeout)}, budget: wake, idempotent: idempotent,
 	}, &out)
 	return out, err
+}
+
+// sandboxCall asks for one sandbox.
+func (c *Client) sandboxCall(ctx context.Context, k call, out *Sandbox) error {
+	err := c.apiCall(ctx, k, out)
+	if err == nil && out.ID == "" {
+		return c.api.nameless(k, "sandbox")
+	}
+	return err
 }
 
 // apiCall asks CubeAPI.

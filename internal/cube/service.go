@@ -181,6 +181,14 @@ func (s *service) decode(res *http.Response, out any) error {
 	return nil
 }
 
+// nameless is the error of a successful answer that lacks the id of what was
+// asked for. Cube gives none like that.
+func (s *service) nameless(k call, what string) error {
+	return &Error{
+		Service: s.name, Method: k.method, URL: s.shown(k.path), Status: http.StatusOK, Message: "the answer names no " + what, foreign: true,
+	}
+}
+
 // unreadable says what came instead of JSON.
 func unreadable(body []byte, err error) string {
 	text := strings.TrimSpace(string(body))

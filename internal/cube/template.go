@@ -75,17 +75,23 @@ func (c *Client) GetTemplate(ctx context.Context, id string, withRequest bool) (
 	if err != nil {
 		return Template{}, err
 	}
-	var wire templateWire
+	s, k := c.api, call{method: http.MethodGet, path: "/templates/" + path, budget: quick}
 	if c.HasMaster() {
-		query := url.Values{"template_id": {id}}
+		s, k.path, k.query = c.master, "/cube/template", url.Values{"template_id": {id}}
 		if withRequest {
-			query.Set("include_request", "true")
+			k.query.Set("include_request", "true")
 		}
-		err = c.masterCall(ctx, call{method: http.MethodGet, path: "/cube/template", query: query, budget: quick}, &wire)
-	} else {
-		err = c.apiCall(ctx, call{method: http.MethodGet, path: "/templates/" + path, budget: quick}, &wire)
 	}
-	return wire.template(), err
+	var wire templateWire
+	err = s.do(ctx, "CubeAPI", k, &wire)
+	found := wire.template()
+	if c.HasMaster() {
+		found.ID = first(found.ID, id) // its envelope tells that it was meant
+	}
+	if err == nil && found.ID == "" {
+		err = s.nameless(k, "template")
+	}
+	return found, err
 }
 
 // DeleteTemplate deletes a template and forgets its jobs. An unknown one is

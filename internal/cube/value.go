@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,6 +56,21 @@ func (t *Time) UnmarshalJSON(text []byte) error {
 		t.Time = time.UnixMicro(n).UTC()
 	default:
 		t.Time = time.Unix(0, n).UTC()
+	}
+	return nil
+}
+
+// Count is a number that only informs. Cube writes whole ones; a fraction is
+// rounded down, digits in a string are read, and what is no number is 0: an
+// answer must not be lost for one of them.
+type Count int64
+
+// UnmarshalJSON never fails.
+func (c *Count) UnmarshalJSON(text []byte) error {
+	*c = 0
+	n, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	if err == nil && math.Abs(n) < 1<<62 { // what is no number, and infinite, is not
+		*c = Count(n)
 	}
 	return nil
 }

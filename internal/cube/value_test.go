@@ -41,6 +41,25 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestCount: no number costs a whole answer.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]Count{
+		"2": 2, "2.9": 2, "-1": -1, `"2000"`: 2000, "null": 0, `"lots"`: 0, "1e300": 0, `"NaN"`: 0, `"Inf"`: 0, "true": 0, "[1]": 0, `{"n":1}`: 0, "4294967296": 1 << 32,
+	} {
+		got := Count(7)
+		if err := json.Unmarshal([]byte(given), &got); err != nil || got != want {
+			t.Errorf("%s gives %d, %v; want %d", given, got, err, want)
+		}
+	}
+	c := serve(t, text(http.StatusOK, `[{"sandboxID":"a","cpuCount":"2","memoryMB":4096.0,"cpuMilli":null},{"sandboxID":"b","cpuCount":1.5}]`))
+	all, err := c.ListSandboxes(t.Context(), nil)
+	want := []Sandbox{{ID: "a", CPUCount: 2, MemoryMB: 4096}, {ID: "b", CPUCount: 1}}
+	if diff := gocmp.Diff(want, all); err != nil || diff != "" {
+		t.Errorf("a list: %v %s", err, diff)
+	}
+}
+
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,7 +11,8 @@ import (
 // that can be read.
 func After(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+	// What is too large for the number makes it the largest.
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {

@@ -136,6 +136,16 @@ type lostError struct{ error }
 func (e *lostError) Temporary() bool { return true }
 func (e *lostError) Unwrap() error   { return e.error }
 
+// streamError has the form of net/http's error of a HTTP/2 stream that was
+// reset, which makes itself one of these in errors.As.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return fmt.Sprintf("stream %d was reset", e.StreamID) }
+
 // lasting is a failure that says Temporary where it is none.
 type lasting struct{ error }
 
@@ -149,6 +159,9 @@ func Lost(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return &lasting{err}
+	}
+	if errors.As(err, new(streamError)) {
+		return &lostError{err}
 	}
 	for _, cut := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, cut) {

@@ -194,7 +194,7 @@ func TestAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for text, want := range map[string]time.Duration{
-			"": 0, "2": 2 * time.Second, "0": 0, "-1": 0, "soon": 0, "99999999999999": 0, "1.5": 0,
+			"": 0, "2": 2 * time.Second, "0": 0, "-1": 0, "soon": 0, "99999999999999": (1<<31 - 1) * time.Second, "1.5": 0,
 			time.Now().Add(time.Minute).UTC().Format(http.TimeFormat):  time.Minute,
 			time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat): 0,
 		} {
