@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -25,6 +26,7 @@ const (
 
 var (
 	errNoFront    = errors.New("does not begin with ---")
+	errMarkFront  = errors.New("begins with a byte order mark, which not every part of Hermes passes over")
 	errOpenFront  = errors.New("has no second --- line that ends")
 	errFrontSize  = errors.New("is longer than 64 KiB")
 	errFrontBound = errors.New("is nested too deep, or has too many aliases")
@@ -57,6 +59,9 @@ func ParseFrontmatter(file []byte) (Frontmatter, error) {
 
 // frontBlock cuts the YAML out.
 func frontBlock(file []byte) ([]byte, error) {
+	if bytes.HasPrefix(file, []byte("\ufeff")) {
+		return nil, errMarkFront
+	}
 	first, rest, _ := bytes.Cut(file, []byte("\n"))
 	if string(bytes.TrimRight(first, " \t\r")) != "---" {
 		return nil, errNoFront
@@ -89,6 +94,10 @@ func bounded(n *yaml.Node, depth int, aliases *int) bool {
 	return true
 }
 
+// switches are words that Hermes, which reads YAML 1.1, takes for true or false
+// where they stand without quotes.
+var switches = map[string]bool{"yes": true, "no": true, "on": true, "off": true}
+
 // word is the string of a key; anything else about it is odd.
 func (f *Frontmatter) word(mapping *yaml.Node, key string) string {
 	var found *yaml.Node
@@ -105,7 +114,7 @@ func (f *Frontmatter) word(mapping *yaml.Node, key string) string {
 	switch {
 	case found == nil || found.ShortTag() == "!!null":
 		f.Odd[key] = "is missing"
-	case found.Kind != yaml.ScalarNode || found.ShortTag() != "!!str":
+	case found.Kind != yaml.ScalarNode || found.ShortTag() != "!!str" || found.Style == 0 && switches[strings.ToLower(found.Value)]:
 		f.Odd[key] = "is no string"
 	default:
 		return found.Value

@@ -2,6 +2,7 @@ package skills
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -100,6 +101,10 @@ func (s *Skill) nested() bool {
 func (s *Skill) judgeFront() {
 	const at = "SKILL.md"
 	front, err := ParseFrontmatter(s.head)
+	if errors.Is(err, errMarkFront) {
+		s.fail("frontmatter", at, err.Error(), "save it as UTF-8 without one")
+		return
+	}
 	if err != nil {
 		s.fail("frontmatter", at, "its frontmatter "+err.Error(), "begin the file with --- lines around name and description, in YAML")
 		return

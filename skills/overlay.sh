@@ -41,9 +41,9 @@ done
 # What private skills are called, by their directory and by themselves; those in categories too. Hermes does not look into
 # all directories.
 called='
-	FNR == 1 { dir = FILENAME; sub(/\/SKILL\.md$/, "", dir); sub(/.*\//, "", dir); print dir; front = /^---[ \t\r]*$/; next }
+	FNR == 1 { dir = FILENAME; sub(/\/SKILL\.md$/, "", dir); sub(/.*\//, "", dir); print dir; sub(/^\357\273\277/, ""); front = /^---[ \t\r]*$/; next }
 	front && /^---[ \t\r]*$/ { front = 0 }
-	front && /^name:/ { sub(/^name:[ \t]*/, ""); gsub(/["\047\r]|[ \t]+(#.*)?$/, ""); print }'
+	front && /^["\047]?name["\047]?[ \t]*:/ { sub(/^[^:]*:[ \t]*/, ""); gsub(/["\047\r]|[ \t]+(#.*)?$/, ""); print }'
 taken=" $({
 	find "$private" -name .git -prune -o -name .github -prune -o -name .hub -prune -o -name .archive -prune -o -name .venv -prune -o -name venv -prune -o \
 		-name .tox -prune -o -name .nox -prune -o -name .pytest_cache -prune -o -name .mypy_cache -prune -o -name .ruff_cache -prune -o \

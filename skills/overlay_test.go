@@ -88,7 +88,7 @@ func (h *home) want(mode, want string) {
 func TestOverlayScript(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	h.give("afar", "archived", "one", "two", "mine", "file", "gone", "cat", "called", "quoted", "odd name", "Upper")
+	h.give("afar", "archived", "one", "two", "mine", "file", "gone", "cat", "called", "quoted", "marked", "odd name", "Upper")
 	must(t, os.Mkdir(h.public+"/empty", 0o755))
 	write(t, h.public+"/README", "x", 0o644)
 	write(t, h.private()+"/mine/SKILL.md", "private", 0o644)
@@ -97,6 +97,7 @@ func TestOverlayScript(t *testing.T) {
 	write(t, h.private()+"/tools/cat/SKILL.md", head("else", "x"), 0o644)
 	write(t, h.private()+"/tools/other/SKILL.md", head("called", "x"), 0o644)
 	write(t, h.private()+"/tools/third/SKILL.md", "---\nname: \"quoted\" # so\n---\nname: two\n", 0o644)
+	write(t, h.private()+"/tools/fourth/SKILL.md", "\ufeff---\r\n\"name\" : 'marked'\r\n---\r\n", 0o644)
 	write(t, h.private()+"/line\nname: two\n/SKILL.md", "---\nname: [\n", 0o644)
 	write(t, h.private()+"/.archive/old/SKILL.md", head("archived", "x"), 0o644)
 	write(t, h.dir+"/trees/deep/afar/SKILL.md", "x", 0o644)
@@ -110,7 +111,7 @@ func TestOverlayScript(t *testing.T) {
 	must(t, os.Symlink("../../public/was", h.private()+"/relative"))
 	must(t, os.Symlink(h.public+"/was", h.private()+"/tools/was"))
 
-	const home = `private ["file" "gone" "mine"] elsewhere ["afar" "called" "cat" "quoted"] `
+	const home = `private ["file" "gone" "mine"] elsewhere ["afar" "called" "cat" "marked" "quoted"] `
 	h.want("look", home+`missing ["archived" "one" "two"] dangling ["new\nline" "was"]`)
 	h.want("apply", `linked ["archived" "one" "two"] `+home+`removed ["new\nline" "was"]`)
 	h.want("apply", `kept ["archived" "one" "two"] `+strings.TrimSpace(home))
