@@ -216,15 +216,16 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%q: %t", alias, !want)
 		}
 	}
-	for _, name := range []string{"app", strings.Repeat("a", 64)} {
+	long := strings.Repeat("a", 63)
+	for _, name := range []string{"app", strings.Repeat("a", 51), strings.Repeat("a", 52), long + "b", long + "c"} {
 		another := anotherName(name)
 		s := good(Egress{})
 		s.Name = another
 		if err := s.Check(); err != nil || another == anotherName(name) {
 			t.Errorf("%s: %v, or not of its own", another, err)
 		}
-	}
-	if !Named(anotherName("app"), "app") {
-		t.Error("another name of app is none of app's")
+		if !Named(another, name) || Named(another, long+"d") {
+			t.Errorf("%s is none of %s's, or another's", another, name)
+		}
 	}
 }

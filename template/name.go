@@ -2,6 +2,7 @@ package template
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"regexp"
@@ -15,23 +16,32 @@ import (
 // and later ones the name with a suffix.
 var suffixForm = regexp.MustCompile(`^-[0-9a-f]{12}$`)
 
-// suffixLength is that of what suffixForm matches.
-const suffixLength = 13
+const (
+	maxName      = 64 // of Cube
+	suffixLength = 13 // of what suffixForm matches
+)
 
 // Named tells whether a template called alias is one of those called name.
 func Named(alias, name string) bool {
-	rest, ok := strings.CutPrefix(alias, name)
-	return ok && (rest == "" || suffixForm.MatchString(rest))
+	rest, ok := strings.CutPrefix(alias, stem(name))
+	return alias == name || ok && suffixForm.MatchString(rest)
 }
 
 // anotherName is one of a name's that nobody has yet.
 func anotherName(name string) string {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // never fails
-	if most := 64 - suffixLength; len(name) > most {
-		name = name[:most]
+	return stem(name) + "-" + hex.EncodeToString(random[:])
+}
+
+// stem is what later names of a name begin with: the name itself, or where that
+// leaves no room for the suffix, its beginning and a hash of it.
+func stem(name string) string {
+	if len(name) <= maxName-suffixLength {
+		return name
 	}
-	return name + "-" + hex.EncodeToString(random[:])
+	sum := sha256.Sum256([]byte(name))
+	return name[:maxName-2*suffixLength] + "-" + hex.EncodeToString(sum[:6])
 }
 
 // nameTaken tells whether Cube refused a name that another template has. The
