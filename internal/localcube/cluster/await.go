@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -87,7 +88,8 @@ func (c *Cluster) alive(ctx context.Context, b *box) error {
 }
 
 func probeOnce(ctx context.Context, client *http.Client, get HTTPGet) error {
-	url := "http://" + net.JoinHostPort("sandbox", strconv.Itoa(get.Port)) + or(get.Path, "/health")
+	path := "/" + strings.TrimPrefix(or(get.Path, "/health"), "/") // cubemastercli sends what it is given
+	url := "http://" + net.JoinHostPort("sandbox", strconv.Itoa(get.Port)) + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err

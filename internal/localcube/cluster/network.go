@@ -19,12 +19,20 @@ type Network struct {
 }
 
 const (
-	maxEntries  = 8192
-	maxDomains  = 1024
-	builtInDeny = 5
+	maxEntries = 8192
+	maxDomains = 1024
 	// DomainRule is the text for domains in allow_out where all else is open.
 	DomainRule = "when specifying allowed domains in allow_out, you must disable public outbound traffic or include '0.0.0.0/0' in deny_out to block all other traffic"
 )
+
+// builtIn are the ranges that internet access does not open.
+var builtIn = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"),
+	netip.MustParsePrefix("127.0.0.0/8"),
+	netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.168.0.0/16"),
+}
 
 // check refuses domains where the default is open, and a MaskHost that is none;
 // CIDRs are looked at only when a sandbox is made.
@@ -84,7 +92,7 @@ func merge(template, request *Network) Network {
 	return out
 }
 
-func appendNew(list, more []string) []string {
+func appendNew[T comparable](list, more []T) []T {
 	for _, e := range more {
 		if !slices.Contains(list, e) {
 			list = append(list, e)
@@ -120,10 +128,18 @@ func (n Network) rules() (Rules, error) {
 	if len(out.Allow) > maxEntries {
 		return out, tooMany("allow_out_v2", len(out.Allow), maxEntries)
 	}
-	if all := len(out.Deny) + builtInDeny; all > maxEntries {
+	if all := len(appendNew(slices.Clone(out.Deny), out.ownDeny())); all > maxEntries {
 		return out, tooMany("deny_out_v2", all, maxEntries)
 	}
 	return out, nil
+}
+
+// ownDeny are the networks that CubeVS denies by itself; they count as the others do.
+func (r Rules) ownDeny() []netip.Prefix {
+	if !r.Internet {
+		return []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
+	}
+	return builtIn
 }
 
 func tooMany(what string, got, most int) error {

@@ -164,6 +164,26 @@ func TestTooManyEntries(t *testing.T) {
 	}
 	_, err := Network{Allow: list}.rules()
 	wantFault(t, err, CodeParams, "network.allow_out_v2 exceeds maximum entries: got 8193, max 8192")
+	no, own := false, []string{"10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}
+	for _, test := range []struct {
+		name string
+		n    Network
+		got  int // too many; 0 is no error
+	}{
+		{"all that fit", Network{Deny: list[:8187]}, 0},
+		{"one more", Network{Deny: list[:8188]}, 8193},
+		{"those that are denied anyway, too", Network{Deny: append(own, list[:8187]...)}, 0},
+		{"the same in another spelling", Network{Deny: append(list[:8187:8187], list[0]+"/32")}, 0},
+		{"internet off", Network{Deny: list[:8191], Internet: &no}, 0},
+		{"internet off, one more", Network{Deny: list[:8192], Internet: &no}, 8193},
+	} {
+		_, err := test.n.rules()
+		if test.got != 0 {
+			wantFault(t, err, CodeParams, fmt.Sprintf("network.deny_out_v2 exceeds maximum entries: got %d, max 8192", test.got))
+		} else if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
 }
 
 func TestDomainsLoose(t *testing.T) {
