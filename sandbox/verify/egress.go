@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
 )
 
@@ -16,7 +17,8 @@ import (
 type reached struct {
 	Address string `json:"address"`
 	// Layer is where it ended: resolve, connect, tls or http; empty where an
-	// answer came.
+	// answer came, or a connection where none was to come; unknown where that
+	// could not be tried.
 	Layer  string `json:"layer"`
 	Error  string `json:"error"`
 	Path   string `json:"path"`
@@ -26,7 +28,7 @@ type reached struct {
 }
 
 var layerRemedies = map[string]string{
-	"resolve": "name the host by its address, or give the template a resolver with --dns",
+	"resolve": "name the host by its IPv4 address, or give the template a resolver with --dns",
 	"connect": "see whether the model server runs and listens, and whether the template allows its network: hermesbox template lint",
 	"tls":     "the image must trust the authority of the server's certificate: hermesbox build --ca-bundle",
 	"http":    "something takes connections there, but is no HTTP server",
@@ -49,15 +51,19 @@ func (s *subject) egressAllowed(context.Context) check.Result {
 	if err := s.read("network", "allowed", &found); err != nil {
 		return unknown(err)
 	}
-	return judgeReached(found)
+	return judgeReached(s.options.Endpoints, found)
 }
 
 // judgeReached tells of all endpoints, as bad as the worst of them.
-func judgeReached(found map[string]reached) check.Result {
+func judgeReached(endpoints []string, found map[string]reached) check.Result {
 	worst := passed("")
 	var said []string
-	for _, endpoint := range slices.Sorted(maps.Keys(found)) {
-		r := found[endpoint].judge()
+	for _, endpoint := range endpoints {
+		got, ok := found[endpoint]
+		if !ok {
+			return unknown(fmt.Errorf("%w: it says nothing of %.80q", answer.Err, endpoint))
+		}
+		r := got.judge()
 		said = append(said, endpoint+": "+r.Evidence)
 		if rank(r) > rank(worst) {
 			worst = r
@@ -98,11 +104,16 @@ func (s *subject) denied() []string {
 		if err != nil || parseErr != nil || !ip.Is4() || ip.IsLoopback() || slices.Contains(out, addr) {
 			continue
 		}
-		if open, _ := s.options.Reach(ip); !open && len(out) < 6 {
+		if !s.open(ip) && len(out) < 6 {
 			out = append(out, addr)
 		}
 	}
 	return out
+}
+
+func (s *subject) open(ip netip.Addr) bool {
+	open, _ := s.options.Reach(ip)
+	return open
 }
 
 func (s *subject) egressDenied(context.Context) check.Result {
@@ -114,28 +125,36 @@ func (s *subject) egressDenied(context.Context) check.Result {
 	case len(s.denied()) == 0:
 		return skipped("policy opens everything")
 	}
-	var found map[string]struct {
-		Address string `json:"address"`
-		Error   string `json:"error"`
-	}
+	var found map[string]reached
 	if err := s.read("network", "denied", &found); err != nil {
 		return unknown(err)
 	}
+	return s.judgeDenied(found)
+}
+
+// judgeDenied wants all that was asked for to be out of reach.
+func (s *subject) judgeDenied(found map[string]reached) check.Result {
 	var open, closed []string
-	for _, asked := range slices.Sorted(maps.Keys(found)) {
-		got := found[asked]
+	asked := slices.Sorted(maps.Keys(found))
+	for _, addr := range s.denied() {
+		if !slices.Contains(asked, addr) {
+			return unknown(fmt.Errorf("%w: it says nothing of %s", answer.Err, addr))
+		}
+	}
+	for _, addr := range asked {
+		got := found[addr]
 		host, _, _ := net.SplitHostPort(got.Address)
 		ip, err := netip.ParseAddr(host)
-		if err != nil {
-			continue // no gateway
+		if strings.HasPrefix(addr, "gateway:") && (err != nil || ip.IsUnspecified() || s.open(ip)) {
+			continue // it has none, or one that is allowed
 		}
-		if allowed, _ := s.options.Reach(ip); allowed {
-			continue // the gateway is
-		}
-		if got.Error == "" {
+		switch got.Layer {
+		case "":
 			open = append(open, got.Address)
-		} else {
+		case "connect":
 			closed = append(closed, fmt.Sprintf("%s (%.60s)", got.Address, strings.ToValidUTF8(got.Error, "?")))
+		default:
+			return unknown(fmt.Errorf("trying to reach %s: %.200q", addr, got.Error))
 		}
 	}
 	if len(open) > 0 {

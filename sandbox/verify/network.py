@@ -1,3 +1,4 @@
+import errno
 import http.client
 import socket
 import ssl
@@ -5,51 +6,60 @@ import threading
 from urllib.parse import urlsplit
 
 
-def reach(address):
-    """Goes to a model endpoint layer by layer, and tells where that ends."""
+def reach(address, to):
+    """Goes to a model endpoint layer by layer; to tells how far that is."""
     at = urlsplit(address)
     port = at.port or (443 if at.scheme == "https" else 80)
+    if ":" in at.hostname:
+        raise OSError("an IPv6 address, and the network of sandboxes is IPv4 alone")
+    found = socket.getaddrinfo(at.hostname, port, socket.AF_INET, socket.SOCK_STREAM)
+    to["layer"] = "connect"
+    with connect([f[4] for f in found], to) as link:
+        if at.scheme == "https":
+            to["layer"] = "tls"
+            link = ssl.create_default_context().wrap_socket(link, server_hostname=at.hostname)
+        to["layer"] = "http"
+        to.update(ask(link, at), layer="", error="")
+
+
+def connect(addresses, to):
+    """A connection to the first of the addresses that takes one, as clients make it."""
+    for number, address in enumerate(addresses):
+        to["address"] = "%s:%d" % address
+        try:
+            return socket.create_connection(address, timeout=8)
+        except OSError:
+            if number + 1 == len(addresses):
+                raise
+
+
+def ask(link, at):
+    link.settimeout(15)
     base = at.path.rstrip("/")
     path = base + "/models" if base.endswith("/v1") else base + "/v1/models"
-    try:
-        found = socket.getaddrinfo(at.hostname, port, socket.AF_INET, socket.SOCK_STREAM)[0][4]
-    except OSError as e:
-        return {"layer": "resolve", "error": str(e)}
-    to = {"address": "%s:%d" % found}
-    try:
-        link = socket.create_connection(found, timeout=8)
-    except OSError as e:
-        return {**to, "layer": "connect", "error": str(e)}
-    with link:
-        if at.scheme == "https":
-            try:
-                link = ssl.create_default_context().wrap_socket(link, server_hostname=at.hostname)
-            except (OSError, ValueError) as e:
-                return {**to, "layer": "tls", "error": str(e)}
-        return {**to, **ask(link, at, path)}
+    to = http.client.HTTPConnection(at.hostname)
+    to.sock = link
+    to.request("GET", path, headers={"Host": at.netloc, "Accept": "application/json", "Connection": "close"})
+    got = to.getresponse()
+    body = got.read(2048).decode("utf-8", "replace")
+    return {"path": path, "status": got.status, "type": got.headers.get_content_type(), "body": body[:200]}
 
 
-def ask(link, at, path):
-    try:
-        link.settimeout(15)
-        to = http.client.HTTPConnection(at.hostname)
-        to.sock = link
-        to.request("GET", path, headers={"Host": at.netloc, "Accept": "application/json", "Connection": "close"})
-        got = to.getresponse()
-        body = got.read(2048).decode("utf-8", "replace")
-        return {"layer": "", "path": path, "status": got.status, "type": got.headers.get_content_type(), "body": body[:200]}
-    except (OSError, http.client.HTTPException) as e:
-        return {"layer": "http", "error": str(e) or type(e).__name__}
+# What says nothing about the network.
+OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EAGAIN}
 
 
-def refused(address):
-    """Empty where a connection comes about, which should not."""
+def refused(address, to):
+    """No layer where a connection comes about, which should not, or why none does."""
     host, port = address.replace("gateway", gateway()).rsplit(":", 1)
+    to["address"] = host + ":" + port
     try:
         socket.create_connection((host, int(port)), timeout=4).close()
-        return {"address": host + ":" + port, "error": ""}
+        to.update(layer="", error="")
     except OSError as e:
-        return {"address": host + ":" + port, "error": str(e)}
+        if e.errno in OURS:
+            raise
+        to.update(layer="connect", error=str(e))
 
 
 def gateway():
@@ -62,17 +72,28 @@ def gateway():
     return ".".join(str(b) for b in reversed(bytes.fromhex(raw)))
 
 
-def each(what, addresses):
-    found, threads = {}, []
-    for address in addresses:
-        threads.append(threading.Thread(target=lambda a=address: found.update({a: what(a)})))
-        threads[-1].start()
+LIMIT = 30
+
+
+def each(what, addresses, layer):
+    """How far each came, within a limit: one that does not end is told of as it stands, and keeps no other waiting."""
+    found = {a: {"layer": layer, "error": "no end within %d seconds" % LIMIT} for a in addresses}
+
+    def job(address):
+        try:
+            what(address, found[address])
+        except Exception as e:
+            found[address]["error"] = str(e) or type(e).__name__
+
+    threads, until = [threading.Thread(target=job, args=(a,), daemon=True) for a in found], time.monotonic() + LIMIT
     for thread in threads:
-        thread.join()
-    return found
+        thread.start()
+    for thread in threads:
+        thread.join(max(0, until - time.monotonic()))
+    return {a: dict(to) for a, to in found.items()}
 
 
-section("allowed", lambda: each(reach, ASKED["allowed"]))
-section("denied", lambda: each(refused, ASKED["denied"]))
+section("allowed", lambda: each(reach, ASKED["allowed"], "resolve"))
+section("denied", lambda: each(refused, ASKED["denied"], "unknown"))
 section("gateway", gateway)
 answer()

@@ -166,9 +166,13 @@ func TestReachedJudge(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	both := judgeReached(map[string]reached{"http://a": {Status: 200}, "http://b": {Layer: "resolve", Error: "x"}})
+	found := map[string]reached{"http://a": {Status: 200}, "http://b": {Layer: "resolve", Error: "x"}}
+	both := judgeReached([]string{"http://a", "http://b"}, found)
 	if both.Status != check.Fail || !strings.Contains(both.Evidence, "http://a: reached") {
 		t.Errorf("%+v", both)
+	}
+	if r := judgeReached([]string{"http://a", "http://c"}, found); r.Status != check.Fail || !strings.Contains(r.Evidence, "http://c") {
+		t.Errorf("one of which nothing is said: %+v", r)
 	}
 }
 

@@ -116,7 +116,7 @@ func (s *subject) stillOpen(ctx context.Context, service *envd.Client) error {
 	if err := found.read("allowed", &second); err != nil {
 		return err
 	}
-	if r := judgeReached(second); r.Status == check.Fail {
+	if r := judgeReached(s.options.Endpoints, second); r.Status == check.Fail {
 		return fmt.Errorf("the network was open and is not: %s", r.Evidence)
 	}
 	return nil
@@ -126,7 +126,7 @@ func (s *subject) stillOpen(ctx context.Context, service *envd.Client) error {
 func (s *subject) reachedAll() bool {
 	var first map[string]reached
 	err := s.read("network", "allowed", &first)
-	return err == nil && len(first) > 0 && judgeReached(first).Status != check.Fail
+	return err == nil && len(first) > 0 && judgeReached(s.options.Endpoints, first).Status != check.Fail
 }
 
 func (s *subject) isolation(ctx context.Context) check.Result {
