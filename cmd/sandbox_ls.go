@@ -41,8 +41,6 @@ an older template than the newest READY one of template.name.`,
 	return cmd
 }
 
-const watchInterval = 2 * time.Second
-
 func runSandboxLs(ctx context.Context, app *app, out io.Writer, opts sandboxLsOptions) error {
 	if opts.watch && app.output == "json" {
 		return usagef("--watch prints tables, not JSON").withHint("leave --watch or --output json away")
@@ -52,21 +50,10 @@ func runSandboxLs(ctx context.Context, app *app, out io.Writer, opts sandboxLsOp
 		return err
 	}
 	defer s.close()
-	for {
-		if err := s.list(ctx, out, opts.health); err != nil || !opts.watch {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(watchInterval):
-		}
-		if isTerminal(app.rawOut) {
-			fmt.Fprint(app.rawOut, "\x1b[H\x1b[2J") //nolint:errcheck // the terminal is told by the table
-		} else {
-			fmt.Fprintln(out)
-		}
+	if opts.watch {
+		return s.watch(ctx, out, opts.health)
 	}
+	return s.list(ctx, out, opts.health)
 }
 
 // listedSandbox is a row with the health that was asked for.
