@@ -68,6 +68,7 @@ func checkNear(host string) error {
 var localAdvices = []advice{
 	{localcube.ErrRunning, exitFailed, "hermesbox local status shows it, hermesbox local down ends it"},
 	{localcube.ErrNotRunning, exitFailed, "start one with hermesbox local serve"},
+	{localcube.ErrGone, exitFailed, "hermesbox local serve finds its sandboxes again, hermesbox local down removes them; name the same --state-dir"},
 	{localcube.ErrSharedRoot, exitUsage, "--shared-root wants a directory of yours that exists, written in full"},
 	{localcube.ErrStateDir, exitUsage, "name a shorter directory with --state-dir or XDG_STATE_HOME"},
 	{localcube.ErrAddress, exitUsage, "write an address such as 127.0.0.1:3000, or leave the flag away for the usual one"},

@@ -17,6 +17,7 @@ const logName = "serve.log"
 const (
 	startPatience = 60 * time.Second
 	askEvery      = 100 * time.Millisecond
+	endPatience   = 5 * time.Second // of a process that is told to end before it serves
 )
 
 // EnsureOptions say how to start a local Cube where none runs.
@@ -28,7 +29,8 @@ type EnsureOptions struct {
 
 // Ensure gives the status of the local Cube that runs, and starts one in the
 // background where none does; started says that it did. Two callers at once
-// end up with one and the same.
+// end up with one and the same. It waits for one that is going down, and leaves
+// no process behind that does not serve in time.
 func Ensure(ctx context.Context, opts EnsureOptions) (st Status, started bool, err error) {
 	if opts.StateDir == "" {
 		if opts.StateDir, err = StateDir(os.Getenv); err != nil {
@@ -39,11 +41,21 @@ func Ensure(ctx context.Context, opts EnsureOptions) (st Status, started bool, e
 	if err != nil || st.Running {
 		return st, false, err
 	}
+	starting, err := lockStart(ctx, opts.StateDir)
+	if err != nil {
+		return st, false, err
+	}
+	defer func() { err = errors.Join(err, starting.Close()) }()
+	if st, err = Ask(ctx, opts.StateDir); err != nil || st.Running { // another was quicker
+		return st, false, err
+	}
 	process, err := opts.start()
 	if err != nil {
 		return st, false, err
 	}
-	st, err = opts.await(ctx, process)
+	if st, err = opts.await(ctx, process); err != nil {
+		process.end()
+	}
 	return st, err == nil && st.PID == process.cmd.Process.Pid, err
 }
 
@@ -54,9 +66,6 @@ type background struct {
 }
 
 func (o EnsureOptions) start() (background, error) {
-	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
-		return background{}, fmt.Errorf("making the state directory: %w", err)
-	}
 	log, err := os.OpenFile(o.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return background{}, fmt.Errorf("opening the log of the local Cube: %w", err)
@@ -75,6 +84,17 @@ func (o EnsureOptions) start() (background, error) {
 		_ = cmd.Wait() // how it ended is in its log
 	}()
 	return b, nil
+}
+
+// end ends it, and waits until it has.
+func (b background) end() {
+	_ = b.cmd.Process.Signal(syscall.SIGTERM) // one that has ended needs none
+	select {
+	case <-b.ended:
+	case <-time.After(endPatience):
+		_ = b.cmd.Process.Kill()
+		<-b.ended
+	}
 }
 
 func (o EnsureOptions) log() string { return filepath.Join(o.StateDir, logName) }

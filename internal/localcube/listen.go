@@ -114,3 +114,10 @@ func (l listeners) close() error {
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout}
 }
+
+// disown leaves the control socket's name to whoever has it now.
+func (l listeners) disown() {
+	if unix, ok := l.control.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false)
+	}
+}

@@ -33,7 +33,7 @@ func Serve(ctx context.Context, opts Options, ready func(Status)) (err error) {
 	if err := opts.fill(); err != nil {
 		return err
 	}
-	lock, err := lockState(opts.StateDir)
+	lock, err := lockToServe(ctx, opts.StateDir)
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,22 @@ func Serve(ctx context.Context, opts Options, ready func(Status)) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &server{opts: opts, cluster: c, listeners: l}
+	s := &server{opts: opts, cluster: c, listeners: l, lock: lock}
 	err = s.run(ctx, ready)
 	if errors.Is(err, errDown) {
-		clearing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		return errors.Join(c.Close(), c.Clear(clearing), removeState(opts.StateDir))
+		return s.clear(ctx)
 	}
 	return errors.Join(err, c.Close())
+}
+
+// clear removes everything, but no state by which the rest could be found.
+func (s *server) clear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := errors.Join(s.cluster.Close(), s.cluster.Clear(ctx)); err != nil {
+		return err
+	}
+	return removeState(s.opts.StateDir, serveLock)
 }
 
 // direct reports whether container addresses may be worth a try: on Linux, with the Engine on this machine.
@@ -68,6 +76,7 @@ type server struct {
 	opts      Options
 	cluster   *cluster.Cluster
 	listeners listeners
+	lock      *os.File
 	down      context.CancelCauseFunc
 }
 
@@ -81,6 +90,7 @@ func (s *server) run(ctx context.Context, ready func(Status)) error {
 	s.serve(ctx, group, proxy.Listen(s.listeners.proxy), proxy)
 	s.serve(ctx, group, s.listeners.tls, proxy)
 	s.serve(ctx, group, s.listeners.control, s.control())
+	group.Go(func() error { return s.watchState(ctx) })
 	group.Go(func() error {
 		<-ctx.Done()
 		return proxy.Close() // with the servers, not after them: both wait for streams
@@ -116,6 +126,29 @@ func (s *server) serve(ctx context.Context, group *errgroup.Group, l net.Listene
 	})
 }
 
+// ErrGone means that the state directory was removed, or replaced, while a local
+// Cube served it: nothing can command it any more.
+var ErrGone = errors.New("the state directory is gone")
+
+const lookEvery = 2 * time.Second
+
+// watchState ends the server with its state directory. What is at its place then
+// is another's.
+func (s *server) watchState(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookEvery):
+		}
+		if replaced(s.lock) {
+			s.cluster.Disown()
+			s.listeners.disown()
+			return fmt.Errorf("%w: %s", ErrGone, s.opts.StateDir)
+		}
+	}
+}
+
 func (s *server) status() Status {
 	reason := s.cluster.EgressEnforced()
 	out := Status{
@@ -141,24 +174,28 @@ const brokenState = "state.json.broken-"
 // is asked for.
 const LockDir = "locks"
 
-// removeState removes the files of a state directory, and it, if nothing else is in it.
-func removeState(dir string) error {
+// removeState removes the files of a state directory, those locks last that the
+// caller holds, and it, if nothing else is in it.
+func removeState(dir string, held ...string) error {
 	var errs []error
+	remove := func(name string, remove func(string) error) {
+		if err := remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("removing the state: %w", err))
+		}
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, fmt.Errorf("removing the state: %w", err))
 	}
-	if err := os.RemoveAll(filepath.Join(dir, LockDir)); err != nil {
-		errs = append(errs, fmt.Errorf("removing the state: %w", err))
-	}
+	remove(LockDir, os.RemoveAll)
 	for _, e := range entries {
-		ours := slices.Contains([]string{"state.json", "state.json.new", socketName, logName, "lock"}, e.Name())
-		if !ours && !strings.HasPrefix(e.Name(), brokenState) {
-			continue
+		ours := slices.Contains([]string{"state.json", "state.json.new", socketName, logName}, e.Name())
+		if ours || strings.HasPrefix(e.Name(), brokenState) {
+			remove(e.Name(), os.Remove)
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("removing the state: %w", err))
-		}
+	}
+	for _, name := range held {
+		remove(name, os.Remove)
 	}
 	if len(errs) == 0 {
 		_ = os.Remove(dir) // stays where somebody put something into it

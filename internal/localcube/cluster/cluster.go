@@ -98,6 +98,9 @@ func (c *Cluster) Close() error {
 	return c.store.change(func(*state) {})
 }
 
+// Disown makes the state another's, or nobody's: this cluster writes it no more.
+func (c *Cluster) Disown() { c.store.disown() }
+
 // start runs work that ends with the cluster.
 func (c *Cluster) start(work func(context.Context)) {
 	c.jobs.Go(func() { work(c.ctx) })

@@ -41,6 +41,7 @@ type store struct {
 	mu    sync.Mutex
 	s     state
 	dirty bool
+	other bool // the file is another's
 
 	broken error // what was wrong with the file, and where it is now
 }
@@ -122,8 +123,18 @@ func (st *store) save() error {
 	return st.write()
 }
 
+// disown keeps the state from being written.
+func (st *store) disown() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.other = true
+}
+
 func (st *store) write() error {
 	st.dirty = false
+	if st.other {
+		return nil
+	}
 	text, err := json.MarshalIndent(st.s, "", " ")
 	if err != nil {
 		return fmt.Errorf("writing the state: %w", err)
