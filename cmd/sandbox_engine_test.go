@@ -202,6 +202,19 @@ func TestSandboxOddTemplates(t *testing.T) {
 	if again := b.run(0, "sandbox", "rebuild", "alice", "--template", plain); strings.TrimSpace(again.stdout) == id {
 		t.Error("the rebuilt one has the old id")
 	}
+
+	// All that are outdated: the first goes well, the second fails, the third is left.
+	aaa := b.ask("sandbox", "create", "--home", "aaa", "--workspace", "aaa", "--no-web-ui")
+	zoe := b.ask("sandbox", "create", "--home", "zoe", "--workspace", "zoe", "--no-web-ui")
+	b.image("hermesbox-test/boxes-broken:2", "RUN rm /usr/local/bin/hermes-studio\nLABEL round=2\n")
+	b.run(0, "template", "create", "--image", "hermesbox-test/boxes-broken:2")
+	got = b.run(5, "sandbox", "rebuild", "--outdated")
+	done := strings.Fields(got.stdout)
+	left := b.run(0, "sandbox", "ls").stdout
+	if len(done) != 2 || !strings.Contains(left, done[0]+"  aaa") || !strings.Contains(left, done[1]+"  alice") || !strings.Contains(left, zoe+"  zoe") || strings.Contains(left, aaa) ||
+		!strings.Contains(got.stderr, "1 rebuilt, 1 left as they are") || !strings.Contains(got.stderr, "error: step 8/10 web ui") {
+		t.Errorf("rebuilt %q\n%s\n%s", done, left, got.stderr)
+	}
 }
 
 // TestSandboxCutShort: a sandbox that somebody deletes during the create, and a

@@ -112,11 +112,17 @@ func (s *sandboxes) rebuildOutdated(ctx context.Context, out io.Writer, spec san
 	for i, one := range old {
 		s.app.note("rebuilding %s, %d of %d", one.Title(), i+1, len(old))
 		var created sandbox.Created
-		if created, err = s.rebuild(ctx, one, spec); err != nil {
-			err = partly(len(made), err)
+		created, err = s.rebuild(ctx, one, spec)
+		if err == nil || created.ID != "" {
+			made = append(made, created)
+		}
+		if err != nil {
+			if left := len(old) - i - 1; left > 0 {
+				s.app.note("%d rebuilt, %d left as they are", i, left)
+			}
+			err = partly(i, err)
 			break
 		}
-		made = append(made, created)
 	}
 	return errors.Join(s.app.printRebuilt(out, made), err)
 }
