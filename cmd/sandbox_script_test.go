@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,15 +18,16 @@ type scriptCube struct {
 	templates json.RawMessage
 	boxes     []map[string]any
 	busy      bool // neither resumes nor stops, as before 0.7.0
+	lost      bool // lists what is paused and does not find it, as 0.7.0
 }
 
-// serveCube is the script command "cube TEMPLATES SANDBOXES [busy]": it serves
+// serveCube is the script command "cube TEMPLATES SANDBOXES [busy|lost]": it serves
 // a CubeAPI of two JSON files and puts its address into CUBE_API_URL.
 func serveCube(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: cube templates.json sandboxes.json [busy]")
+		ts.Fatalf("usage: cube templates.json sandboxes.json [busy|lost]")
 	}
-	c := &scriptCube{templates: json.RawMessage(ts.ReadFile(args[0])), busy: len(args) > 2}
+	c := &scriptCube{templates: json.RawMessage(ts.ReadFile(args[0])), busy: slices.Contains(args[2:], "busy"), lost: slices.Contains(args[2:], "lost")}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &c.boxes))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /templates", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, c.templates) })
@@ -65,7 +67,7 @@ func (c *scriptCube) on(do func(http.ResponseWriter, int)) http.HandlerFunc {
 			return
 		}
 		for i, b := range c.boxes {
-			if b["sandboxID"] == r.PathValue("id") {
+			if b["sandboxID"] == r.PathValue("id") && !(c.lost && b["state"] == "paused" && r.Method != http.MethodDelete) {
 				do(w, i)
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,9 +72,18 @@ func Unstoppable(err error) bool {
 			strings.Contains(failed.Message, "resume-before-delete"))
 }
 
+// state is what Cube says now. Version 0.7.0 can list a paused sandbox that it
+// does not find by its id.
 func (c *Client) state(ctx context.Context, s Sandbox) (string, error) {
 	got, err := c.Cube.GetSandbox(ctx, s.ID)
-	return got.State, err
+	if !errors.Is(err, cube.ErrNotFound) {
+		return got.State, err
+	}
+	all, listing := c.Cube.ListSandboxes(ctx, nil)
+	if i := slices.IndexFunc(all, func(one cube.Sandbox) bool { return one.ID == s.ID }); listing == nil && i >= 0 {
+		return all[i].State, nil
+	}
+	return "", err
 }
 
 // settle waits until Cube says that the sandbox has a state: the answer to a
