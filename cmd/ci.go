@@ -41,7 +41,7 @@ func (a *app) mask(value string) {
 }
 
 // summarise adds what came of up to the summary of a GitHub Actions step.
-func (a *app) summarise(out passage, cause error) (err error) {
+func (a *app) summarise(out passage, until string, cause error) (err error) {
 	path := a.getenv("GITHUB_STEP_SUMMARY")
 	if path == "" {
 		return nil
@@ -50,17 +50,22 @@ func (a *app) summarise(out passage, cause error) (err error) {
 	if err != nil {
 		return fmt.Errorf("writing the step summary: %w", err)
 	}
-	_, err = f.WriteString(a.secrets.String(markdown(out, cause)))
+	_, err = f.WriteString(a.secrets.String(a.markdown(out, until, cause)))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("writing the step summary: %w", err)
 	}
 	return nil
 }
 
-// markdown is a heading and a table of the stages.
-func markdown(out passage, err error) string {
+// markdown is a heading, which says so where all stages were gone through and
+// yet nothing was verified, and a table of the stages.
+func (a *app) markdown(out passage, until string, err error) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### hermesbox up: %s\n\n| stage | action | result | reason |\n|---|---|---|---|\n", out.Status)
+	heading := out.Status
+	if err == nil && until == stageVerify && !out.Verified {
+		heading += ", NOT verified"
+	}
+	fmt.Fprintf(&b, "### hermesbox up: %s\n\n| stage | action | result | reason |\n|---|---|---|---|\n", heading)
 	for _, s := range out.Stages {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.Stage, s.Action, cell(s.Result), cell(s.Reason))
 	}
@@ -68,7 +73,7 @@ func markdown(out passage, err error) string {
 		f := failed(err)
 		fmt.Fprintf(&b, "\n%s\n", cell(f.Error()))
 		if f.hint != "" {
-			fmt.Fprintf(&b, "\nNext: %s\n", cell(f.hint))
+			fmt.Fprintf(&b, "\nNext: %s\n", cell(a.repeatable(f.hint)))
 		}
 	}
 	b.WriteString("\n")

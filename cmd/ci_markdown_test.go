@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -12,10 +13,12 @@ import (
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	out := newPassage(statusFailed, []stage{{stageImage, actionBuild, "a | b\n<img src=x>\x1b[1m & `c`", ""}})
-	got := markdown(out, &failure{err: errors.New("it\nbroke"), code: exitFailed, hint: "mend <it>"})
+	a := newApp(System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }})
+	a.cube = "local"
+	got := a.markdown(out, stageVerify, &failure{err: errors.New("it\nbroke"), code: exitFailed, hint: "mend <it> with hermesbox up"})
 	want := []string{
 		"| image | build |  | <code>a &#124; b &#60;img src=x&#62;&#92;x1b&#91;1m &#38; &#96;c&#96;</code> |",
-		"<code>it broke</code>", "Next: <code>mend &#60;it&#62;</code>",
+		"<code>it broke</code>", "Next: <code>mend &#60;it&#62; with hermesbox --cube local up</code>",
 	}
 	for _, line := range want {
 		if !strings.Contains(got, "\n"+line+"\n") {
@@ -24,5 +27,15 @@ func TestMarkdown(t *testing.T) {
 	}
 	if diff := cmp.Diff("", cell(" \n")); diff != "" {
 		t.Error(diff)
+	}
+	for _, test := range []struct{ until, result, want string }{
+		{stageVerify, "", "### hermesbox up: done, NOT verified\n"},
+		{stageVerify, ".hermesbox/reports/1.json", "### hermesbox up: done\n"},
+		{stageTemplate, "", "### hermesbox up: done\n"},
+	} {
+		out := newPassage("done", []stage{{stageVerify, actionSkip, "", test.result}})
+		if got := a.markdown(out, test.until, nil); !strings.HasPrefix(got, test.want) {
+			t.Errorf("until %s, result %q:\n%s", test.until, test.result, got)
+		}
 	}
 }

@@ -41,7 +41,8 @@ type pipeline struct {
 	app    *app
 	opts   upOptions
 	loaded *config.Loaded
-	local  bool // the local Cube
+	local  bool     // the local Cube
+	source []string // the argument, if one was given
 	image  image.Spec
 	wanted template.Spec // its image is known last
 
@@ -52,12 +53,13 @@ type pipeline struct {
 	built    image.Image   // what is there or was made
 	template string        // its id, likewise
 	looked   []stage       // what is to be done
+	blind    error         // why it was not seen what the nodes need; nil where it was
 	done     []stage       // what was done
 	checks   []check.Check // for the report
 	tried    tried         // the smoke sandbox, until it is removed
 }
 
-// onPipeline makes a command of what is done with a pipeline whose source is read.
+// onPipeline makes a command of what is done with a pipeline.
 func onPipeline(app *app, cmd *cobra.Command, run func(context.Context, *pipeline) error) *cobra.Command {
 	var opts upOptions
 	cmd.Args = maxArgs(1)
@@ -67,10 +69,8 @@ func onPipeline(app *app, cmd *cobra.Command, run func(context.Context, *pipelin
 		if err != nil {
 			return err
 		}
+		p.source = args
 		defer func() { err = errors.Join(err, p.close()) }()
-		if err := p.open(cmd.Context(), args); err != nil {
-			return err
-		}
 		return run(cmd.Context(), p)
 	}
 	opts.AddFlags(cmd.Flags())
@@ -119,15 +119,8 @@ func (p *pipeline) wantTemplate() (err error) {
 	return nil
 }
 
-// open reads the source and connects to the Engine where a stage needs it.
-func (p *pipeline) open(ctx context.Context, args []string) error {
-	if err := readSource(ctx, p.app, &p.image, args, p.loaded.Config, p.opts.build); err != nil {
-		return err
-	}
-	if !p.opts.reaches(stageImage) {
-		return nil
-	}
-	var err error
+// openEngine connects to who builds.
+func (p *pipeline) openEngine(ctx context.Context) (err error) {
 	if p.engine, err = connect(ctx, p.app, p.loaded.Config.Image.Builder); err != nil {
 		return err
 	}
@@ -145,6 +138,9 @@ func (p *pipeline) checkWay() error {
 // close gives up what was opened.
 func (p *pipeline) close() error {
 	errs := []error{p.unlock()}
+	if p.tried.note != nil {
+		errs = append(errs, p.tried.note.Close())
+	}
 	if p.boxes != nil {
 		p.boxes.close()
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,28 +12,36 @@ import (
 )
 
 // look finds out what there is to do, up to the last stage. It changes nothing,
-// and starts no local Cube.
+// and starts no local Cube. Where it fails, the stage that could not be looked
+// at stands last in looked.
 func (p *pipeline) look(ctx context.Context) error {
-	p.looked = []stage{{stageContext, actionRead, "it is read whole each time", p.image.Tree.Digest()}}
-	for _, next := range []struct {
-		name string
-		look func(context.Context) (stage, error)
-	}{
-		{stageImage, p.lookImage}, {stageTemplate, p.lookTemplate}, {stageHome, p.lookHome}, {stageSmoke, p.lookSmoke}, {stageVerify, p.lookVerify},
+	for _, next := range []step{
+		{stageContext, p.lookContext}, {stageImage, p.lookImage}, {stageTemplate, p.lookTemplate},
+		{stageHome, p.lookHome}, {stageSmoke, p.lookSmoke}, {stageVerify, p.lookVerify},
 	} {
 		if !p.opts.reaches(next.name) {
 			break
 		}
-		found, err := next.look(ctx)
+		found, err := next.do(ctx)
 		if err != nil {
+			p.looked = append(p.looked, failedStage(ctx, next.name, err))
 			return err
 		}
 		p.looked = append(p.looked, found)
 	}
 	if p.opts.reaches(stageHome) {
-		p.looked = slices.Insert(p.looked, 0, p.lookNodes())
+		p.looked = slices.Insert(p.looked, p.nodesAt(), p.lookNodes())
 	}
 	return nil
+}
+
+// nodesAt is where the nodes come among the stages: first, before anything slow.
+// But the local Cube's node is worked on with an image, which may not be there before.
+func (p *pipeline) nodesAt() int {
+	if p.local && p.due(stageImage) {
+		return slices.Index(stages[:], stageHome)
+	}
+	return 0
 }
 
 // due tells whether a stage that was looked at has something to do.
@@ -40,7 +49,17 @@ func (p *pipeline) due(name string) bool {
 	return slices.ContainsFunc(p.looked, func(s stage) bool { return s.Stage == name && !s.idle() })
 }
 
+func (p *pipeline) lookContext(ctx context.Context) (stage, error) {
+	if err := readSource(ctx, p.app, &p.image, p.source, p.loaded.Config, p.opts.build); err != nil {
+		return stage{}, err
+	}
+	return stage{stageContext, actionRead, "it is read whole each time", p.image.Tree.Digest()}, nil
+}
+
 func (p *pipeline) lookImage(ctx context.Context) (stage, error) {
+	if err := p.openEngine(ctx); err != nil {
+		return stage{}, err
+	}
 	if err := p.peekBase(ctx); err != nil {
 		return stage{}, err
 	}
@@ -58,7 +77,7 @@ func (p *pipeline) lookImage(ctx context.Context) (stage, error) {
 }
 
 const (
-	reasonUnpushed = "the registry does not have it"
+	reasonUnpushed = "the registry does not serve it"
 	reasonReady    = "it is READY with this image and these settings"
 )
 
@@ -77,13 +96,9 @@ func unchanged(img image.Image) string {
 	return fmt.Sprintf("%s has this context and this recipe", img.Name)
 }
 
+// lookTemplate asks Cube also where the image is to be built: that it does not
+// answer is better known before.
 func (p *pipeline) lookTemplate(ctx context.Context) (_ stage, err error) {
-	if p.due(stageImage) {
-		return stage{stageTemplate, actionRegister, "its image is new", ""}, nil
-	}
-	if p.wanted.Image, err = template.Reference(p.built, p.place()); err != nil {
-		return stage{}, cubeFailed(err)
-	}
 	link, err := p.app.openCube(ctx, p.loaded.Config.Cube, p.local, false)
 	if notRunning(err) {
 		return stage{stageTemplate, actionRegister, "no local Cube runs: up starts one", ""}, nil
@@ -92,7 +107,15 @@ func (p *pipeline) lookTemplate(ctx context.Context) (_ stage, err error) {
 		return stage{}, err
 	}
 	defer link.Close()
-	found, ok, reason, err := p.app.templateClient(link).Find(ctx, p.wanted)
+	client := p.app.templateClient(link)
+	if p.due(stageImage) {
+		_, err := client.List(ctx)
+		return stage{stageTemplate, actionRegister, "its image is new", ""}, cubeFailed(err)
+	}
+	if p.wanted.Image, err = template.Reference(p.built, p.place()); err != nil {
+		return stage{}, cubeFailed(err)
+	}
+	found, ok, reason, err := client.Find(ctx, p.wanted)
 	if err != nil {
 		return stage{}, cubeFailed(err)
 	}
@@ -112,7 +135,7 @@ func (p *pipeline) lookNodes() stage {
 	case idle(p.looked):
 		return stage{stageNodes, actionNone, "nothing is to be done on them", ""}
 	}
-	return stage{stageNodes, actionCheck, "before anything slow", ""}
+	return stage{stageNodes, actionCheck, "something is to be done on them; directories that are missing are made", ""}
 }
 
 // hasNodes tells whether there are nodes to work on.
@@ -120,22 +143,34 @@ func (p *pipeline) hasNodes() bool { return p.local || len(p.loaded.Config.Nodes
 
 const reasonNoAccess = "no node access: there are no nodes in hermesbox.yaml"
 
-func (p *pipeline) lookHome(ctx context.Context) (_ stage, err error) {
-	switch report, ok := p.green(); {
-	case !p.hasNodes():
+func (p *pipeline) lookHome(ctx context.Context) (stage, error) {
+	if !p.hasNodes() {
 		return stage{stageHome, actionSkip, reasonNoAccess, ""}, nil
-	case p.due(stageTemplate):
-		return stage{stageHome, actionMake, "its template is new", ""}, nil
-	case ok:
+	}
+	if report, ok := p.green(); ok {
 		return stage{stageHome, actionNone, "as when the report was written: " + report, sandbox.DefaultHome}, nil
 	}
+	due, err := p.peekHomes(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return stage{}, err
+	case notRunning(err), errors.Is(err, errNoHelper):
+		return stage{stageHome, actionMake, "the local Cube's node cannot be looked at yet; a default home that is there is kept, or refreshed after a new image", ""}, nil
+	case err != nil:
+		p.blind = err // up's next stage is the nodes, and tells it better
+		return stage{stageHome, actionMake, "where it is missing or of another image; a node does not tell", ""}, nil
+	}
+	return summary(due), nil
+}
+
+// peekHomes asks the nodes what is due of their default homes.
+func (p *pipeline) peekHomes(ctx context.Context) ([]dueHome, error) {
 	boxes, err := p.app.openSandboxes(ctx, p.loaded.Config, p.local, false)
 	if err != nil {
-		return stage{}, err
+		return nil, err
 	}
 	defer boxes.close()
-	due, err := p.homesDue(ctx, boxes)
-	return summary(due), err
+	return p.homesDue(ctx, boxes)
 }
 
 func (p *pipeline) lookSmoke(context.Context) (stage, error) { return p.lookProof(stageSmoke), nil }

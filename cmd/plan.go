@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 )
@@ -15,12 +16,15 @@ homes as up does, and prints for each stage what up would do and why. It changes
 hermesbox.lock included, and starts no local Cube.`,
 		Example: "  hermesbox plan --cube local ~/src/hermes-agent",
 	}, func(ctx context.Context, p *pipeline) error {
-		if err := p.look(ctx); err != nil {
-			return err
+		status, err := "planned", p.look(ctx)
+		if err != nil {
+			status = statusFailed
+		} else {
+			err = p.blind
 		}
 		if app.output == "json" {
-			return app.printJSON(newPassage("planned", p.looked))
+			return errors.Join(app.printJSON(newPassage(status, p.looked)), err)
 		}
-		return printStages(app.out, p.looked)
+		return errors.Join(printStages(app.out, p.looked), err)
 	})
 }

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -47,6 +49,14 @@ const (
 	actionFail     = "fail"
 )
 
+// failedStage is a stage that failed, or that was interrupted.
+func failedStage(ctx context.Context, name string, err error) stage {
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		err = errInterrupted
+	}
+	return stage{name, actionFail, err.Error(), ""}
+}
+
 // idle tells that a stage has nothing to do but to look.
 func (s stage) idle() bool {
 	return s.Action == actionNone || s.Action == actionRead || s.Action == actionSkip
@@ -74,13 +84,14 @@ type passage struct {
 	Context  string  `json:"context"`
 	Image    string  `json:"image"`
 	Template string  `json:"template"`
-	Report   string  `json:"report"` // path of the report; empty where there is none
+	Report   string  `json:"report"`   // path of the report; empty where there is none
+	Verified bool    `json:"verified"` // there is a green report of all checks
 }
 
 func newPassage(status string, all []stage) passage {
 	return passage{
 		status, all, resultOf(all, stageContext), resultOf(all, stageImage), resultOf(all, stageTemplate),
-		cmp.Or(resultOf(all, stageVerify), resultOf(all, stageSmoke)),
+		cmp.Or(resultOf(all, stageVerify), resultOf(all, stageSmoke)), resultOf(all, stageVerify) != "",
 	}
 }
 

@@ -28,13 +28,14 @@ it goes on where it stopped. In GitHub Actions it adds to the step's summary.`,
 	}
 	return onPipeline(app, cmd, func(ctx context.Context, p *pipeline) error {
 		err := p.up(ctx)
-		return errors.Join(p.tell(cameOf(p.done, err), err), err)
+		return errors.Join(p.tell(ctx, err), err)
 	})
 }
 
 // up does what is due.
 func (p *pipeline) up(ctx context.Context) error {
 	if err := p.look(ctx); err != nil {
+		p.done = slices.DeleteFunc(p.looked, func(s stage) bool { return !s.idle() && s.Action != actionFail })
 		return err
 	}
 	if idle(p.looked) {
@@ -46,7 +47,7 @@ func (p *pipeline) up(ctx context.Context) error {
 	for _, next := range p.steps() {
 		did, err := next.do(ctx)
 		if err != nil {
-			p.done = append(p.done, stage{next.name, actionFail, err.Error(), ""})
+			p.done = append(p.done, failedStage(ctx, next.name, err))
 			return err
 		}
 		p.done = append(p.done, did)
@@ -64,8 +65,7 @@ type step struct {
 	do   func(context.Context) (stage, error)
 }
 
-// steps are the stages to go through. The nodes come first; but the local
-// Cube's node is worked on with an image, which may not be there before.
+// steps are the stages to go through.
 func (p *pipeline) steps() []step {
 	all := []step{{stageContext, func(context.Context) (stage, error) { return p.looked[slices.IndexFunc(p.looked, isContext)], nil }}}
 	for _, s := range []step{{stageImage, p.makeImage}, {stageTemplate, p.makeTemplate}, {stageHome, p.makeHome}, {stageSmoke, p.smoke}, {stageVerify, p.verify}} {
@@ -74,11 +74,7 @@ func (p *pipeline) steps() []step {
 		}
 	}
 	if p.opts.reaches(stageHome) {
-		at := 0
-		if p.local && p.due(stageImage) {
-			at = 3
-		}
-		all = slices.Insert(all, at, step{stageNodes, p.checkNodes})
+		all = slices.Insert(all, p.nodesAt(), step{stageNodes, p.checkNodes})
 	}
 	return all
 }
@@ -101,7 +97,7 @@ func (p *pipeline) sayIdle() {
 // warnUnproven says it where a template was not tried out for want of nodes.
 func (p *pipeline) warnUnproven() {
 	if p.opts.reaches(stageSmoke) && !p.hasNodes() {
-		p.app.warn("the template was not tried out: that takes directories on a node, and hermesbox.yaml has no nodes")
+		p.app.warn("template %s is NOT verified, no sandbox of it was tried: that takes directories on a node, and hermesbox.yaml has no nodes; list them there, or give --until template where that is meant", printable(p.template))
 	}
 }
 
@@ -118,17 +114,24 @@ func cameOf(done []stage, err error) string {
 
 const statusFailed = "failed"
 
+// errUpInterrupted is what the summary says of a run that was interrupted.
+var errUpInterrupted = &failure{err: errInterrupted, code: exitInterrupted, hint: "run the same command again, it goes on here"}
+
 // tell prints what came of it: the line that the next command takes, or the
 // whole as JSON, and the summary for the CI system.
-func (p *pipeline) tell(status string, cause error) error {
-	out := newPassage(status, append([]stage{}, p.done...))
-	if err := p.app.summarise(out, cause); err != nil {
-		return err
+func (p *pipeline) tell(ctx context.Context, cause error) error {
+	if cause != nil && errors.Is(context.Cause(ctx), errInterrupted) {
+		cause = errUpInterrupted
 	}
+	out := newPassage(cameOf(p.done, cause), append([]stage{}, p.done...))
+	return errors.Join(p.print(out), p.app.summarise(out, p.opts.until, cause))
+}
+
+func (p *pipeline) print(out passage) error {
 	if p.app.output == "json" {
 		return p.app.printJSON(out)
 	}
-	if status == statusFailed {
+	if out.Status == statusFailed {
 		return nil
 	}
 	line := out.Template

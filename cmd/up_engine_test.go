@@ -21,6 +21,7 @@ import (
 // passage is what up and plan print as JSON.
 type passage struct {
 	Status, Context, Image, Template, Report string
+	Verified                                 bool
 	Stages                                   []struct{ Stage, Action, Reason, Result string }
 }
 

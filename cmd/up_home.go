@@ -2,8 +2,8 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/sandbox"
@@ -25,15 +25,15 @@ func (p *pipeline) homesDue(ctx context.Context, boxes *sandboxes) ([]dueHome, e
 	for _, t := range all {
 		images[t.ID] = t.Image
 	}
+	if p.template == "" && !p.due(stageImage) {
+		images[""] = p.wanted.Image // of a template that is to be made
+	}
 	due, errs := onNodes(boxes.client.Nodes, func(n node.Node) (dueHome, error) {
 		origin, err := sandbox.DefaultOrigin(ctx, n, boxes.client.Layout)
 		action, reason := judgeOrigin(origin, p.template, images)
 		return dueHome{n, action, "node " + n.Name() + ": " + reason}, err
 	})
-	if len(errs) > 0 {
-		return nil, homeFailed(errs[0])
-	}
-	return due, nil
+	return due, partly(0, errs...)
 }
 
 // judgeOrigin decides about a default home; images are those of templates. One
@@ -44,12 +44,18 @@ func judgeOrigin(o sandbox.Origin, template string, images map[string]string) (a
 		return actionMake, "it has no default home"
 	case o.Template == "":
 		return actionNone, "nobody noted what its default home was made from: it is kept"
-	case o.Template == template || images[template] != "" && images[o.Template] == images[template]:
+	case o.Template == template || sameImage(images[o.Template], images[template]):
 		return actionNone, "its default home is of this image"
 	case o.Changed:
 		return actionNone, "its default home was changed by hand: it is kept"
 	}
 	return actionRefresh, "its default home is of another image"
+}
+
+// sameImage compares references as Cube lists them: behind a tag stands the
+// digest that it had, once Cube has pulled it.
+func sameImage(a, b string) bool {
+	return a != "" && b != "" && (a == b || strings.HasPrefix(a, b+"@") || strings.HasPrefix(b, a+"@"))
 }
 
 // summary is what is due on all nodes, as one stage.
@@ -86,11 +92,11 @@ func (p *pipeline) makeHome(ctx context.Context) (stage, error) {
 	for _, d := range due {
 		byNode[d.node.Name()] = d
 	}
-	_, errs := onNodes(p.boxes.client.Nodes, func(n node.Node) (sandbox.Default, error) {
+	made, errs := onNodes(p.boxes.client.Nodes, func(n node.Node) (sandbox.Default, error) {
 		return p.makeDefault(ctx, byNode[n.Name()])
 	})
-	if len(errs) > 0 {
-		return stage{}, homeFailed(errors.Join(errs...))
+	if err := partly(len(made), errs...); err != nil {
+		return stage{}, err
 	}
 	did := summary(due)
 	did.Result = sandbox.DefaultHome

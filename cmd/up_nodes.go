@@ -54,37 +54,57 @@ func lacksDirectories(found checkedNode) bool {
 	})
 }
 
-// judgeNodes keeps the checks for the report, and refuses to go on where one failed.
+// judgeNodes keeps the checks for the report, and refuses to go on where one
+// failed. All nodes that failed are told of.
 func (p *pipeline) judgeNodes(ctx context.Context, found []checkedNode, errs []error, prepared []string) (stage, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return stage{}, cause
 	}
-	if err := nodesFailed(errs, false); err != nil {
-		return stage{}, err
-	}
-	for _, n := range found {
+	var bad []checkedNode
+	for i, n := range found {
 		for _, c := range n.Checks {
 			c.ID = "node " + n.Node + " " + c.ID
 			p.checks = append(p.checks, c)
 		}
-		switch n.Status {
-		case check.Fail:
-			err := printChecked(p.app.err, []checkedNode{n})
-			return stage{}, errors.Join(err, &failure{
-				err:  fmt.Errorf("checking node %s: %s", n.Node, firstFailed(n.Checks)),
-				code: exitChecks, hint: p.app.again() + " node check " + n.Node + " looks again",
-			})
-		case check.Warn:
+		switch {
+		case n.Status == check.Fail && errs[i] == nil:
+			bad = append(bad, n)
+		case n.Status == check.Warn:
 			p.app.note("node %s has warnings: %s node check %[1]s shows them", n.Node, p.app.again())
 		}
 	}
-	did := stage{stageNodes, actionCheck, "every check of " + count(len(found), "node") + " passed", ""}
+	if err := errors.Join(printChecked(p.app.err, bad), nodesRefused(errs, bad)); err != nil {
+		return stage{}, err
+	}
+	did := stage{stageNodes, actionCheck, "no check of " + count(len(found), "node") + " failed", ""}
 	if len(prepared) > 0 {
 		slices.Sort(prepared)
 		did.Action, did.Reason = actionPrepare, "directories were missing on "+joined(prepared)
 	}
 	p.app.note("nodes: %s", did.Reason)
 	return did, nil
+}
+
+// nodesRefused is the error of nodes that cannot be worked on, and of those with
+// checks that failed; nil where there are none. Nothing was done on the others
+// either, so that it is no failure in part.
+func nodesRefused(errs []error, bad []checkedNode) error {
+	if err := nodesFailed(errs, false); err != nil && len(bad) == 0 {
+		return err
+	}
+	code := exitChecks
+	for _, err := range errs {
+		if err != nil {
+			code = exitFailed
+		}
+	}
+	for _, n := range bad {
+		errs = append(errs, fmt.Errorf("checking node %s: %s", n.Node, firstFailed(n.Checks)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &failure{err: err, code: code, hint: "each failed check above says what to do; then run the same command again, it goes on here"}
+	}
+	return nil
 }
 
 // firstFailed is what was seen by the first check that failed.

@@ -20,6 +20,8 @@ const reportDir = ".hermesbox/reports"
 type subject struct {
 	Hermesbox string        `json:"hermesbox"` // version and commit
 	Cube      string        `json:"cube"`      // its address, or local
+	Domain    string        `json:"domain"`
+	Proxy     config.Proxy  `json:"proxy"`
 	Template  string        `json:"template"`
 	Image     string        `json:"image"`
 	Stage     string        `json:"stage"` // what was gone through: smoke or verify
@@ -42,11 +44,11 @@ func (p *pipeline) subject(stage string) subject {
 	cfg := p.loaded.Config
 	v := buildVersion()
 	s := subject{
-		Hermesbox: v.Version + " " + v.Revision, Cube: cfg.Cube.MasterAddr + " " + cfg.Cube.APIURL, Template: p.template,
+		Hermesbox: v.Version + " " + v.Revision, Cube: cfg.Cube.MasterAddr + " " + cfg.Cube.APIURL, Domain: cfg.Cube.Domain, Proxy: cfg.Cube.Proxy, Template: p.template,
 		Image: p.built.Ref(), Stage: stage, Nodes: cfg.Nodes, SharedRoot: cfg.SharedRoot, ModelEndpoints: cfg.Sandbox.ModelEndpoints,
 	}
 	if p.local {
-		s.Cube, s.Nodes = "local", nil
+		s.Cube, s.Domain, s.Proxy, s.Nodes = "local", "", config.Proxy{}, nil
 	}
 	return s
 }

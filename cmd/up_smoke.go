@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/cube"
-	"github.com/hermesbox/hermesbox/internal/node"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
@@ -22,6 +22,7 @@ const (
 type tried struct {
 	id   string
 	made sandbox.Created
+	note *os.File // of removeLeft, while it is not removed; nil for none
 }
 
 // smoke has a sandbox of its own, with a home and a workspace of its own, go
@@ -39,11 +40,15 @@ func (p *pipeline) smoke(ctx context.Context) (stage, error) {
 	}
 	began := time.Now()
 	id := "smoke-" + strings.ToLower(rand.Text()[:16])
+	note, err := p.noteSmoke(id)
+	if err != nil {
+		return stage{}, err
+	}
 	p.app.note("trying the template out with a sandbox, home and workspace %s", id)
 	made, err := p.boxes.client.Create(ctx, sandbox.Spec{
 		Name: id, Home: id, Workspace: id, Template: p.template, Timeout: smokeLifetime, OnTimeout: cube.OnTimeoutKill,
 	})
-	p.tried = tried{id, made}
+	p.tried = tried{id, made, note}
 	if err != nil {
 		return stage{}, p.smokeFailed(ctx, err)
 	}
@@ -53,6 +58,7 @@ func (p *pipeline) smoke(ctx context.Context) (stage, error) {
 		return did, nil
 	}
 	p.removeSmoke(ctx)
+	p.removeLeft(ctx)
 	did.Result, err = p.writeReport(stageSmoke, began)
 	return did, err
 }
@@ -92,28 +98,28 @@ func (p *pipeline) smokeFailed(ctx context.Context, err error) error {
 	return failed
 }
 
-// sayKept tells what stays on the node.
+// sayKept tells what stays, until when.
 func (p *pipeline) sayKept() {
-	p.app.note("sandbox %s ends by itself after %s without use; its home and workspace stay on the node", p.tried.id, smokeLifetime)
+	p.app.note("sandbox %s ends by itself after %d minutes without use; the next %s up here that goes well removes it, its home and its workspace", p.tried.id, int(smokeLifetime.Minutes()), p.app.again())
 }
 
 // removeSmoke removes sandbox, home and workspace. What cannot be removed is
-// told, and fails nothing.
+// told, fails nothing, and is tried again by the next run that goes well.
 func (p *pipeline) removeSmoke(ctx context.Context) {
 	id, made := p.tried.id, p.tried.made
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), smokePatience)
 	defer cancel()
-	client := p.boxes.client
 	if made.ID != "" {
-		if err := client.Stop(ctx, made.Sandbox); err != nil {
-			p.app.warn("sandbox %s is left over (%v), and its home and workspace %s: %s sandbox stop %s", made.ID, err, id, p.app.again(), made.ID)
+		if err := p.boxes.client.Stop(ctx, made.Sandbox); err != nil && !errors.Is(err, cube.ErrNotFound) {
+			p.app.warn("sandbox %s is left over, and its home and workspace %s: %v", made.ID, id, err)
 			return
 		}
 	}
-	_, errs := onNodes(client.Nodes, func(n node.Node) (struct{}, error) {
-		return struct{}{}, sandbox.RemovePlace(ctx, n, sandbox.Place{Layout: client.Layout, Home: id, Workspace: id})
-	})
-	if len(errs) > 0 {
-		p.app.warn("home and workspace %s are left over: %v", id, errors.Join(errs...))
+	err := p.removePlaces(ctx, id)
+	if err == nil {
+		err, p.tried.note = forgetSmoke(p.tried.note), nil
+	}
+	if err != nil {
+		p.app.warn("home and workspace %s are left over: %v", id, err)
 	}
 }

@@ -33,6 +33,7 @@ func (p *pipeline) verify(ctx context.Context) (stage, error) {
 		return stage{}, errors.Join(printChecks(p.app.err, visibleChecks(report.Checks)), p.red(report))
 	}
 	p.removeSmoke(ctx)
+	p.removeLeft(ctx)
 	p.checks = append(p.checks, report.Checks...)
 	did := stage{stageVerify, actionRun, tally(report.Checks), ""}
 	p.app.note("template %s is verified: %s", printable(p.template), did.Reason)

@@ -2,11 +2,14 @@ package cmd_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +22,8 @@ import (
 // Cube of its own.
 type wholeTest struct {
 	*upTest
-	env []string
+	cube []string // the flag that names the Cube
+	env  []string
 }
 
 // newWhole makes a source of a stand-in of package sandbox.
@@ -29,7 +33,7 @@ func newWhole(t *testing.T, tag, studio string) *wholeTest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &wholeTest{upTest: &upTest{T: t, engine: dockertest.Default(t), dir: dir}}
+	u := &wholeTest{upTest: &upTest{T: t, engine: dockertest.Default(t), dir: dir}, cube: []string{"--cube", "local"}}
 	u.engine.NeedBase(t)
 	u.engine.RemoveImage(t, tag)
 	u.flags = []string{"-f", "source/Dockerfile", "-t", tag, "source"}
@@ -70,28 +74,66 @@ func (u *wholeTest) copyStudio(pattern string) {
 	}
 }
 
-// do runs up or plan and wants its exit code and actions.
+// do runs up or plan and wants its exit code and actions. What up does without
+// a failure, plan has to have said before.
 func (u *wholeTest) do(code int, actions string, command string, more ...string) (passage, ran) {
 	u.Helper()
-	args := append(append([]string{"--cube", "local", "--output", "json", command}, more...), u.flags...)
-	cmd := prepare(u.Context(), u.T, u.dir, u.engine, args...)
-	cmd.Env = append(cmd.Env, u.env...)
-	got := run(u.T, cmd)
+	var plan passage
+	if command == "up" && code == 0 {
+		plan, _ = u.start("plan", more...)
+	}
+	out, got := u.start(command, more...)
 	if got.code != code {
-		u.Fatalf("%q: exit code %d, want %d\n%s%s", args, got.code, code, got.stdout, tail(got.stderr))
+		u.Fatalf("%s %q: exit code %d, want %d\n%s%s", command, more, got.code, code, got.stdout, tail(got.stderr))
 	}
-	var out passage
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
-		u.Fatalf("%v: %s", err, got.stdout)
+	if diff := cmp.Diff(actions, out.actions()); diff != "" {
+		u.Errorf("%s %q:\n%s%s", command, more, diff, tail(got.stderr))
 	}
-	var did []string
-	for _, s := range out.Stages {
-		did = append(did, s.Stage+" "+s.Action)
-	}
-	if diff := cmp.Diff(actions, strings.Join(did, ", ")); diff != "" {
-		u.Errorf("%q:\n%s%s", args, diff, tail(got.stderr))
+	if plan.Stages != nil {
+		if diff := cmp.Diff(plan.actions(), actionsAsPlanned(plan, out)); diff != "" {
+			u.Errorf("plan said (-), up %q did (+):\n%s", more, diff)
+		}
 	}
 	return out, got
+}
+
+// start runs a command that prints a passage.
+func (u *wholeTest) start(command string, more ...string) (out passage, got ran) {
+	u.Helper()
+	got = run(u.T, u.prepare(command, more...))
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
+		u.Fatalf("%s %q: exit code %d, %v: %s\n%s", command, more, got.code, err, got.stdout, tail(got.stderr))
+	}
+	return out, got
+}
+
+func (u *wholeTest) prepare(command string, more ...string) *exec.Cmd {
+	u.Helper()
+	args := append(append(u.cube[:len(u.cube):len(u.cube)], "--output", "json", "--progress", "plain", command), more...)
+	cmd := prepare(u.Context(), u.T, u.dir, u.engine, append(args, u.flags...)...)
+	cmd.Env = append(cmd.Env, u.env...)
+	return cmd
+}
+
+// actions are the stages and what was done, or is to be.
+func (p passage) actions() string {
+	var did []string
+	for _, s := range p.Stages {
+		did = append(did, s.Stage+" "+s.Action)
+	}
+	return strings.Join(did, ", ")
+}
+
+// actionsAsPlanned are what up did, in the words of a plan that cannot know
+// which directories are missing, nor, where it says so, what there is.
+func actionsAsPlanned(plan, did passage) string {
+	text := strings.Replace(did.actions(), "nodes prepare", "nodes check", 1)
+	for _, s := range plan.Stages {
+		if s.Stage == "home" && strings.Contains(s.Reason, "cannot be looked at yet") {
+			text = strings.NewReplacer("home refresh", "home make", "home none", "home make").Replace(text)
+		}
+	}
+	return text
 }
 
 // clean wants nothing but the default home on the node, and no sandbox.
@@ -112,9 +154,8 @@ const wholeIdle = "nodes none, context read, image none, template none, home non
 func TestUpWhole(t *testing.T) {
 	t.Parallel()
 	u := newWhole(t, "hermesbox-test/up-whole:latest", "verify/testdata/studio")
-	u.do(0, "nodes check, context read, image build, template register, home make, smoke run, verify run", "plan")
 	first, _ := u.do(0, "context read, image build, template register, nodes prepare, home make, smoke run, verify run", "up")
-	if first.Status != "done" || !strings.HasPrefix(first.Template, "tpl-") || !strings.HasPrefix(first.Image, "sha256:") {
+	if first.Status != "done" || !first.Verified || !strings.HasPrefix(first.Template, "tpl-") || !strings.HasPrefix(first.Image, "sha256:") {
 		t.Errorf("got %+v", first)
 	}
 	u.clean()
@@ -122,7 +163,10 @@ func TestUpWhole(t *testing.T) {
 	if second, said := u.do(0, wholeIdle, "up"); second.Template != first.Template || second.Report != first.Report || !strings.Contains(said.stderr, "nothing was done") {
 		t.Errorf("again: %+v\n%s", second, said.stderr)
 	}
-	u.do(0, strings.TrimSuffix(wholeIdle, ", verify none"), "up", "--until", "smoke")
+	if until, _ := u.do(0, strings.TrimSuffix(wholeIdle, ", verify none"), "up", "--until", "smoke"); until.Verified {
+		t.Errorf("until smoke: %+v", until)
+	}
+	u.settings()
 	u.without(first.Report)
 	u.edited(first)
 }
@@ -146,7 +190,45 @@ func (u *wholeTest) without(report string) {
 		}
 		u.do(0, "nodes check, context read, image none, template none, home none, smoke run, verify run", "plan")
 	}
-	u.do(0, "nodes check, context read, image none, template none, home none, smoke run, verify run", "up")
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if got := run(u.T, u.prepare("up")); got.code != 0 || !strings.Contains(got.stdout, `"verified": true`) {
+				u.Errorf("two at once: exit code %d, %s\n%s", got.code, got.stdout, tail(got.stderr))
+			}
+		})
+	}
+	both.Wait()
+	u.clean()
+	u.do(0, wholeIdle, "up")
+}
+
+// settings: which stages run again after a change of hermesbox.yaml.
+func (u *wholeTest) settings() {
+	u.Helper()
+	const again, anew = "nodes check, context read, image none, template none, home none, smoke run, verify run", "nodes check, context read, image none, template register, home none, smoke run, verify run"
+	for text, want := range map[string]string{
+		"skills: {source: source}":                         wholeIdle,
+		"sandbox: {timeout: 20m, home: alice}":             wholeIdle,
+		"cube: {proxy: {ip: 10.0.0.1}}":                    wholeIdle, // of a cluster
+		"nodes: [{name: one, ssh: root@10.0.0.5}]":         wholeIdle, // likewise
+		"sandbox: {model_endpoints: [http://10.0.0.1]}":    again,
+		"template: {egress: {allow: [10.0.0.1/32]}}":       anew,
+		"template: {memory: 2048}":                         anew,
+		"shared_root: /data/shared/team":                   "nodes check, context read, image none, template none, home make, smoke run, verify run",
+		"image: {build_args: {A: b}}":                      "context read, image build, template register, nodes check, home refresh, smoke run, verify run",
+		"context: {exclude: [README.md]}":                  "context read, image build, template register, nodes check, home refresh, smoke run, verify run",
+		"template: {name: other}":                          anew,
+		"image: {base: \"hermesbox-test/no-such-base:1\"}": wholeIdle, // the Dockerfile has no base
+	} {
+		u.write("../hermesbox.yaml", text+"\n")
+		if plan, got := u.start("plan"); got.code != 0 || plan.actions() != want {
+			u.Errorf("%s: exit code %d, %s\nwant %s\n%s", text, got.code, plan.actions(), want, tail(got.stderr))
+		}
+	}
+	if err := os.Remove(filepath.Join(u.dir, "hermesbox.yaml")); err != nil {
+		u.Fatal(err)
+	}
 }
 
 // edited: after an edit all is made anew, and the previous template stays.
@@ -211,7 +293,32 @@ func TestUpRed(t *testing.T) {
 	if second.Template != first.Template || len(u.smokeBoxes()) != 2 {
 		t.Errorf("again: %+v, sandboxes %q", second, u.smokeBoxes())
 	}
-	must(t, u.dir, u.engine, append([]string{"--cube", "local", "sandbox", "stop"}, u.smokeBoxes()...)...)
+	u.left(box[0])
+}
+
+// left: the next run that goes well removes what the failed ones left, and
+// nothing else.
+func (u *wholeTest) left(id string) {
+	u.Helper()
+	must(u.T, u.dir, u.engine, "--cube", "local", "sandbox", "stop", id)
+	must(u.T, u.dir, u.engine, "--cube", "local", "home", "seed", "alice")
+	other, foreign := "../.hermesbox/smoke/smoke-"+strings.Repeat("a", 16), "../.hermesbox/smoke/alice"
+	u.write(other, `{"cube":"10.0.0.1:8089 ","shared_root":"/data/shared"}`)
+	u.write(foreign, `{"cube":"local","shared_root":"/data/shared"}`)
+	_, said := u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "up", "--until", "smoke")
+	if !strings.Contains(said.stderr, "removed what earlier runs left: ") || !strings.Contains(said.stderr, id) {
+		u.Errorf("of what failed runs left:\n%s", tail(said.stderr))
+	}
+	notes, err := os.ReadDir(filepath.Join(u.dir, ".hermesbox", "smoke"))
+	if err != nil || len(notes) != 2 {
+		u.Errorf("notes: %v, %v", notes, err)
+	}
+	if got := u.onNode("cd /data/shared; ls -d hermes-*s/*"); got != "hermes-homes/alice\nhermes-homes/default\n" {
+		u.Errorf("on the node there is\n%s", got)
+	}
+	if boxes := u.smokeBoxes(); len(boxes) > 0 {
+		u.Errorf("sandboxes are left: %q", boxes)
+	}
 }
 
 // smokeBoxes are the names of the smoke sandboxes that are there.
@@ -249,8 +356,16 @@ func TestUpSmokeFails(t *testing.T) {
 func TestUpInterrupted(t *testing.T) {
 	t.Parallel()
 	u := newWhole(t, "hermesbox-test/up-interrupted:latest", "testdata/studio")
-	for _, until := range []string{"step 4/10", "making sandbox verify-"} {
-		cmd := prepare(t.Context(), t, u.dir, u.engine, append([]string{"--cube", "local", "up"}, u.flags...)...)
+	for _, at := range []struct{ stage, says, next string }{
+		{"image", "FROM ", "context read, image build, template register, nodes check, home make, smoke run, verify run"},
+		{"template", "making a template: ", "nodes check, context read, image none, template register, home make, smoke run, verify run"},
+		{"home", "making a default home from template", "nodes check, context read, image none, template none, home make, smoke run, verify run"},
+		{"smoke", "step 4/10", "nodes check, context read, image none, template none, home none, smoke run, verify run"},
+		{"verify", "making sandbox verify-", "nodes check, context read, image none, template none, home none, smoke run, verify run"},
+	} {
+		cmd := u.prepare("up")
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
 		stderr, err := cmd.StderrPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -260,7 +375,7 @@ func TestUpInterrupted(t *testing.T) {
 		}
 		sent := false
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			if !sent && strings.Contains(lines.Text(), until) {
+			if !sent && strings.Contains(lines.Text(), at.says) {
 				sent = true
 				if err := cmd.Process.Signal(os.Interrupt); err != nil {
 					t.Error(err)
@@ -268,9 +383,38 @@ func TestUpInterrupted(t *testing.T) {
 			}
 		}
 		if err := cmd.Wait(); !sent || cmd.ProcessState.ExitCode() != 130 {
-			t.Errorf("interrupted at %q (%t): %v", until, sent, err)
+			t.Errorf("interrupted at %q (%t): %v", at.says, sent, err)
 		}
-		u.clean()
+		var out passage
+		if err := json.Unmarshal(stdout.Bytes(), &out); err != nil || len(out.Stages) == 0 {
+			t.Fatalf("interrupted at %q: %v: %s", at.says, err, stdout.String())
+		}
+		if last := out.Stages[len(out.Stages)-1]; last.Stage != at.stage || last.Action != "fail" || last.Reason != "interrupted" || out.Status != "failed" {
+			t.Errorf("interrupted at %q: %+v", at.says, out)
+		}
+		if plan, _ := u.start("plan"); plan.actions() != at.next && at.stage != "template" { // whose job may have ended meanwhile
+			t.Errorf("after an interrupt at %q: %s", at.says, plan.actions())
+		}
+		if at.stage == "smoke" || at.stage == "verify" {
+			u.clean()
+		}
 	}
-	u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "plan", "--until", "smoke")
+	if notes, err := os.ReadDir(filepath.Join(u.dir, ".hermesbox", "smoke")); err != nil || len(notes) > 0 {
+		t.Errorf("notes: %v, %v", notes, err)
+	}
+}
+
+// TestUpSeedFails: where the image cannot become a default home, up fails there,
+// and goes on there once it can.
+func TestUpSeedFails(t *testing.T) {
+	t.Parallel()
+	u := newWhole(t, "hermesbox-test/up-seed-fails:latest", "testdata/studio")
+	u.write("config.yaml", "model:\n  api_key: 0123456789abcdef\n")
+	_, said := u.do(1, "context read, image build, template register, nodes prepare, home fail", "up")
+	if !strings.Contains(said.stderr, "config.yaml sets model.api_key") || !strings.Contains(said.stderr, "take it out of the image") {
+		t.Errorf("nothing says why:\n%s", tail(said.stderr))
+	}
+	u.do(1, "nodes check, context read, image none, template none, home fail", "up")
+	u.write("config.yaml", "model: {}\n")
+	u.do(0, "context read, image build, template register, nodes check, home make", "up", "--until", "home")
 }
