@@ -15,35 +15,42 @@ def is_litter(name, top):
     return name.startswith("._") or name in LITTER or top and name in ROOT_LITTER
 
 
+def entries(root, skip=()):
+    """All that is below a directory, whatever cannot be read left out; what skip has is told but not entered."""
+    todo = [root]
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as found:
+                for entry in found:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False) and entry.path not in skip:
+                        todo.append(entry.path)
+        except OSError:
+            continue
+
+
 def litter():
     found = []
     for root in (AGENT, HOME, SKILLS):
-        for at, dirs, files in os.walk(root):
-            for name in dirs + files:
-                if is_litter(name, at == root) and len(found) < MANY:
-                    path = os.path.join(at, name)
-                    double = (head(path, 4) or b"") == b"\0\5\x16\7"
-                    found.append({"path": text(path), "double": double})
+        for entry in entries(root):
+            top = entry.name in ROOT_LITTER and os.path.dirname(entry.path) == root
+            if is_litter(entry.name, top) and len(found) < MANY:
+                double = (head(entry.path, 4) or b"") == b"\0\5\x16\7"
+                found.append({"path": text(entry.path), "double": double})
     return {"found": found, "elsewhere": elsewhere()}
 
 
 def elsewhere():
     """Litter in the rest of the image; what is mounted is not of it."""
-    found, device = [], os.lstat("/").st_dev
+    found = []
     skip = {AGENT, HOME, SKILLS, "/proc", "/sys", "/dev", "/tmp", "/workspace", "/run"}
-    for at, dirs, files in os.walk("/"):
-        found += [text(os.path.join(at, n)) for n in dirs + files if is_litter(n, False)]
-        dirs[:] = [d for d in dirs if os.path.join(at, d) not in skip and same_device(os.path.join(at, d), device)]
-        if len(found) > MANY:
+    skip |= {re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split()[4]) for line in mounts()}
+    for entry in entries("/", skip):
+        if is_litter(entry.name, False):
+            found.append(text(entry.path))
+        if len(found) == MANY:
             break
-    return found[:MANY]
-
-
-def same_device(path, device):
-    try:
-        return os.lstat(path).st_dev == device
-    except OSError:
-        return False
+    return found
 
 
 def made(below):
@@ -292,7 +299,16 @@ def get(port, path):
 
 
 def nonces():
-    return {path: (head(path, 1024) or b"").decode("utf-8", "replace").strip() for path in ASKED.get("nonces", [])}
+    """What is in these files, and those that are gone then: the node need not be asked again."""
+    seen, removed = {}, []
+    for path in ASKED.get("nonces", []):
+        seen[path] = (head(path, 1024) or b"").decode("utf-8", "replace").strip()
+        try:
+            os.unlink(path)
+            removed.append(path)
+        except OSError:
+            continue
+    return {"seen": seen, "removed": removed}
 
 
 def marker():

@@ -6,6 +6,7 @@ import (
 	_ "embed" // for the script
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,6 +48,27 @@ func (p planted) files() []string {
 		return []string{}
 	}
 	return []string{sandbox.HomeMount + "/" + p.file, sandbox.WorkspaceMount + "/" + p.file}
+}
+
+// nonces are what the sandbox saw of them, by path, and which it removed.
+type nonces struct {
+	Seen    map[string]string `json:"seen"`
+	Removed []string          `json:"removed"`
+}
+
+// on tells whether both nonces of a node are among these paths' contents.
+func (s nonces) on(n plantedNode, files []string) bool {
+	return len(files) == 2 && s.Seen[files[0]] == n.nonce && s.Seen[files[1]] == n.nonce
+}
+
+// left are the nonces that the sandbox did not remove.
+func (p planted) left(found facts) planted {
+	var s nonces
+	if found.read("nonces", &s) != nil || len(s.Removed) != len(p.files()) {
+		return p
+	}
+	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), func(n plantedNode) bool { return s.on(n, p.files()) })
+	return p
 }
 
 // plant writes a nonce of its own on each node. It must be uprooted.
@@ -112,14 +134,13 @@ func (s *subject) uproot(ctx context.Context, p planted) {
 
 // here is the node whose nonces the sandbox shows, both of them.
 func (s *subject) here() (plantedNode, bool) {
-	var seen map[string]string
+	var seen nonces
 	p, err := s.nonces.get()
 	if err != nil || s.read("facts", "nonces", &seen) != nil {
 		return plantedNode{}, false
 	}
-	files := p.files()
 	for _, n := range p.nodes {
-		if seen[files[0]] == n.nonce && seen[files[1]] == n.nonce {
+		if seen.on(n, p.files()) {
 			return n, true
 		}
 	}
@@ -134,7 +155,7 @@ func (s *subject) nodes(context.Context) check.Result {
 	case err != nil:
 		return failing("hermesbox node check looks at the nodes", "%v", err)
 	}
-	var seen map[string]string
+	var seen nonces
 	if err := s.read("facts", "nonces", &seen); err != nil {
 		return unknown(err)
 	}
@@ -147,7 +168,7 @@ func (s *subject) nodes(context.Context) check.Result {
 			switch {
 			case dir.state != "planted":
 				said = append(said, fmt.Sprintf("node %s, %s: %.80q", n.node.Name(), dir.mount, dir.state))
-			case seen[p.files()[i]] != n.nonce:
+			case seen.Seen[p.files()[i]] != n.nonce:
 				said = append(said, fmt.Sprintf("node %s: %s is another directory", n.node.Name(), dir.mount))
 			}
 		}

@@ -19,12 +19,17 @@ import (
 var probeFiles embed.FS
 
 // launcher starts a Python that heeds neither the home nor its environment, the
-// system's before the agent's. Its first argument is whose is tried first.
-const launcher = `for python in "$1" /usr/bin/python3 /usr/local/bin/python3 /opt/hermes-agent/.venv/bin/python; do
-	if [ -x "$python" ] && "$python" -I -S -c '' 2>/dev/null; then shift; exec "$python" -I -S -B - "$@"; fi
+// system's before the agent's. Its first argument is the script.
+const launcher = `script=$1 code=127
+shift
+for python in /usr/bin/python3 /usr/local/bin/python3 /opt/hermes-agent/.venv/bin/python; do
+	if [ -x "$python" ]; then
+		"$python" -I -S -B -c "$script" "$@" && exit
+		code=$?
+	fi
 done
-echo 'no Python that runs' >&2
-exit 127`
+[ $code != 127 ] || echo 'no Python that runs' >&2
+exit $code`
 
 // Bounds of a probe.
 const (
@@ -92,16 +97,17 @@ func gather(ctx context.Context, service *envd.Client, name string, asked map[st
 	return found, nil
 }
 
-// python runs a script and returns what it printed.
+// python runs a script and returns what it printed. It goes along as an argument:
+// sent as input it would take three requests.
 func python(ctx context.Context, service *envd.Client, script string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	out, said := &answer.Buffer{Left: probeBytes}, &answer.Buffer{Left: saidBytes}
 	cmd := envd.Command{
-		Path: "/bin/sh", Args: append([]string{"-c", launcher, "sh", "/usr/bin/python3"}, args...), Dir: "/", KillOnCancel: true,
+		Path: "/bin/sh", Args: append([]string{"-c", launcher, "sh", script}, args...), Dir: "/", KillOnCancel: true,
 		Env: map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"},
 	}
-	exit, err := service.Run(ctx, cmd, strings.NewReader(script), envd.Output{Stdout: out, Stderr: said})
+	exit, err := service.Run(ctx, cmd, nil, envd.Output{Stdout: out, Stderr: said})
 	switch {
 	case err != nil:
 		return nil, err

@@ -117,12 +117,12 @@ func (s *subject) gather(ctx context.Context) {
 	}
 }
 
-func (s *subject) probe(ctx context.Context, name string, asked map[string]any) (facts, error) {
+func (s *subject) probe(ctx context.Context, name string, asked map[string]any) (got facts, err error) {
 	if name == "facts" {
 		if s.nonces != nil {
-			found, _ := s.nonces.get() // its error is for the checks to tell
-			asked["nonces"] = found.files()
-			defer s.uproot(ctx, found)
+			nonces, _ := s.nonces.get() // its error is for the checks to tell
+			asked["nonces"] = nonces.files()
+			defer func() { s.uproot(ctx, nonces.left(got)) }()
 		}
 		s.asked = s.options.now()
 		defer func() { s.told = s.options.now() }()
