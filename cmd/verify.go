@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -140,7 +142,24 @@ func (s *sandboxes) smoke(ctx context.Context, spec sandbox.Spec, opts verifyOpt
 	if err != nil {
 		return verify.Report{}, err
 	}
-	return verify.Smoke(ctx, s.client, spec, o)
+	o.Notes, o.Where = s.runNotes()
+	defer surviveBrokenPipe()() // nobody reading what is told is no reason to leave sandboxes behind
+	whole, stop := hungUp(ctx)
+	defer stop()
+	report, err := verify.Smoke(whole, s.client, spec, o)
+	if whole.Err() != nil && ctx.Err() == nil {
+		err = errors.Join(errTerminated, err)
+	}
+	return report, err
+}
+
+// hungUp is ctx that also ends with the terminal, which otherwise ends this
+// process at once, unless it was started with nohup.
+func hungUp(ctx context.Context) (whole context.Context, stop func()) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // verifyFailed gives an error of a verification its exit code and the next step.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"strconv"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
+	"github.com/hermesbox/hermesbox/internal/localcube"
 	"github.com/hermesbox/hermesbox/internal/sshdial"
 	"github.com/hermesbox/hermesbox/sandbox/verify"
 )
@@ -32,6 +34,20 @@ func (s *sandboxes) verifyOptions(ctx context.Context, templateID string, opts v
 		}
 	}
 	return o, nil
+}
+
+// runNotes is where runs are noted that make sandboxes, and on which Cube and
+// shared root they make them.
+func (s *sandboxes) runNotes() (dir, where string) {
+	where = s.cfg.Cube.MasterAddr + " " + s.cfg.Cube.APIURL + " " + s.cfg.SharedRoot
+	if s.link.local {
+		where = "local " + s.link.status.SharedRoot
+	}
+	state, err := localcube.StateDir(s.app.getenv)
+	if err != nil {
+		return "", where // no home directory, as in a container
+	}
+	return filepath.Join(filepath.Dir(state), "verify"), where
 }
 
 // listening are addresses where something is known to listen: those that this

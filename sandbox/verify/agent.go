@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -75,6 +76,8 @@ func (s *subject) takeTurn(ctx context.Context) (facts, error) {
 
 // model is the address of the model in the home's settings; empty for none.
 func (s *subject) model(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
 	text, err := s.service.ReadFile(ctx, sandbox.HomeMount+"/config.yaml", 1<<20)
 	var settings struct {
 		Model struct {
@@ -86,6 +89,10 @@ func (s *subject) model(ctx context.Context) string {
 	}
 	return settings.Model.BaseURL
 }
+
+// readLimit is how long reading a file may take, which a named pipe in its place
+// would never end.
+const readLimit = 10 * time.Second
 
 func (s *subject) agentTurn(context.Context) check.Result {
 	const remedy = "run hermes chat -Q -q ping in the sandbox and read what it says"

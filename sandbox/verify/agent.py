@@ -1,5 +1,4 @@
 import shutil
-import tempfile
 import threading
 
 PYTHON, HERMES = AGENT + "/.venv/bin/python", AGENT + "/.venv/bin/hermes"

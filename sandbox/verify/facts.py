@@ -3,7 +3,6 @@ import fcntl
 import hashlib
 import http.client
 import re
-import stat
 
 MANIFEST = "/usr/share/hermesbox/manifest"
 LITTER = {"._", ".DS_Store", "__MACOSX", ".AppleDouble", ".LSOverride", "Icon\r"}
@@ -60,27 +59,31 @@ def made(below):
 
 
 def source():
-    lines, outside = [], []
+    """Sums of the files, links that lead out, and what is neither file, link nor directory, which no source has."""
+    lines, outside, odd = [], [], []
     for at, dirs, files in os.walk(AGENT):
+        dirs[:] = [d for d in dirs if not made(os.path.relpath(os.path.join(at, d), AGENT) + "/x") or not os.path.isdir(os.path.join(at, d))]
         for name in dirs + files:
             path = os.path.join(at, name)
-            below, mode = os.path.relpath(path, AGENT), os.lstat(path).st_mode
+            below = os.path.relpath(path, AGENT)
             if made(below):
                 continue
+            mode = os.lstat(path).st_mode
             if stat.S_ISLNK(mode):
                 target = os.readlink(path)
                 if not os.path.normpath(os.path.join(at, target)).startswith(AGENT + "/"):
                     outside.append(text(below))
             elif stat.S_ISREG(mode):
                 lines.append(digest(path).encode() + b"  " + os.fsencode(below) + b"\0")
-        dirs[:] = [d for d in dirs if not made(os.path.relpath(os.path.join(at, d), AGENT) + "/x")]
+            elif not stat.S_ISDIR(mode):
+                odd.append(text(below))
     manifest = head(MANIFEST, 64 << 20)
-    return {"manifest": None if manifest is None else packed(manifest), "files": packed(b"".join(lines)), "outside": outside[:MANY]}
+    return {"manifest": None if manifest is None else packed(manifest), "files": packed(b"".join(lines)), "outside": outside[:MANY], "odd": odd[:MANY]}
 
 
 def digest(path):
     total = hashlib.sha256()
-    with open(path, "rb") as f:
+    with regular(path) as f:
         while block := f.read(1 << 20):
             total.update(block)
     return total.hexdigest()
@@ -101,6 +104,22 @@ def version():
 def mounts():
     with open("/proc/self/mountinfo", errors="backslashreplace") as f:
         return [line.rstrip("\n") for line in f]
+
+
+def mounted():
+    """All mounts, and by path which of them is seen there."""
+    seen = {}
+    for path in (HOME, "/workspace", SKILLS):
+        try:
+            fd = os.open(path, os.O_PATH | os.O_DIRECTORY)
+        except OSError:
+            continue
+        try:
+            with open("/proc/self/fdinfo/%d" % fd) as f:
+                seen[path] = next(line.split()[1] for line in f if line.startswith("mnt_id:"))
+        finally:
+            os.close(fd)
+    return {"lines": mounts(), "seen": seen}
 
 
 def write_probe():
@@ -177,7 +196,7 @@ def processes():
         except OSError:
             continue
         if fields[0] != "Z":
-            found.append((int(pid), args, int(fields[19]) / os.sysconf("SC_CLK_TCK")))
+            found.append((int(pid), args, int(fields[19]) / os.sysconf("SC_CLK_TCK"), int(fields[1])))
     return found
 
 
@@ -218,36 +237,47 @@ def web():
     if not pid:
         return None
     env = environment(pid)
-    began = next((s for p, _, s in processes() if p == pid), None)
+    began = next((s for p, _, s, _ in processes() if p == pid), None)
     return {"pid": pid, "uid": os.stat("/proc/%d" % pid).st_uid, "home": env.get("HOME"), "hermes_home": env.get("HERMES_HOME"),
             "began": None if began is None else booted() + began}
 
 
 SECRET_FILES = {".token", ".env", "auth.json", ".anthropic_oauth.json", "google_oauth.json", "state.db", "hermes-web-ui.db", ".git-credentials",
-                ".netrc", "id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"}
+                ".netrc", ".pypirc", "id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"}
+SIGNS = (("/root/.npmrc", b"_auth"), ("/etc/npmrc", b"_auth"), ("/root/.docker/config.json", b'"auth"'), ("/root/.aws/credentials", b"secret"),
+         ("/root/.config/pip/pip.conf", b"@"), ("/etc/pip.conf", b"@"), ("/root/.config/gh/hosts.yml", b"oauth_token"))
 
 
 def secrets():
-    """Names only, never a value."""
-    init = sorted(name for name, value in environment(1).items() if value)
-    files = []
-    files += [AGENT + "/" + n for n in SECRET_FILES if head(AGENT + "/" + n, 1)]
+    """Names only, never a value, and when each file was last changed. A password in an address is one too."""
+    env = environment(1)
+    inside = sorted(name for name, value in env.items() if re.search(r"://[^/\s:@]*:[^/\s@]+@", value))
+    found = [AGENT + "/" + n for n in SECRET_FILES if head(AGENT + "/" + n, 1)]
     for root in ("/root", "/home", "/usr/share/hermesbox", "/opt/hermes-web-ui", "/etc/hermes"):
         for at, dirs, names in os.walk(root):
             if at in (HOME, SKILLS):
                 dirs[:] = []
                 continue
-            if "node_modules" in dirs or ".venv" in dirs or ".git" in dirs:
-                dirs[:] = [d for d in dirs if d not in ("node_modules", ".venv", ".git")]
-            for name in names:
-                path = os.path.join(at, name)
-                if name in SECRET_FILES and not os.path.realpath(path).startswith(HOME + "/") and os.path.getsize(path):
-                    files.append(text(path))
-    for path, sign in (("/root/.npmrc", b"_auth"), ("/etc/npmrc", b"_auth"), ("/root/.docker/config.json", b'"auth"'),
-                       ("/root/.aws/credentials", b"secret"), ("/root/.config/pip/pip.conf", b"@"), ("/etc/pip.conf", b"@")):
-        if sign in (head(path, 65536) or b""):
-            files.append(path)
-    return {"init": init, "files": sorted(files)[:MANY]}
+            dirs[:] = [d for d in dirs if d not in ("node_modules", ".venv", ".git")]
+            found += [os.path.join(at, n) for n in names if is_secret(at, n)]
+    found += [path for path, sign in SIGNS if sign in (head(path, 65536) or b"")]
+    return {"init": sorted(name for name, value in env.items() if value), "addresses": inside, "files": sorted(filter(None, map(changed, found)), key=lambda f: f["path"])[:MANY]}
+
+
+def is_secret(at, name):
+    real = os.path.realpath(os.path.join(at, name))
+    if real.startswith(HOME + "/"):
+        return False
+    if name in SECRET_FILES:
+        return bool(head(real, 1))
+    return os.path.basename(at) == ".ssh" and b" PRIVATE KEY-----" in (head(real, 64) or b"")
+
+
+def changed(path):
+    try:
+        return {"path": text(path), "at": os.stat(path).st_ctime}
+    except OSError:
+        return None
 
 
 def system():
@@ -255,32 +285,44 @@ def system():
     for path in ("/", HOME, "/workspace"):
         try:
             room = os.statvfs(path)
-            disks[path] = {"free": room.f_bavail * room.f_frsize, "size": room.f_blocks * room.f_frsize}
+            disks[path] = {"free": room.f_bavail * room.f_frsize, "files": room.f_favail if room.f_files else None}
         except OSError:
             continue
-    gateways = [pid for pid, args, _ in processes() if is_gateway(args)]
+    gateways = {}
+    running = {pid: (args, parent) for pid, args, _, parent in processes() if is_gateway(args)}
+    for pid, (args, parent) in running.items():
+        if parent not in running:  # not on its way to become another program
+            gateways.setdefault(text(home_of(pid, args)), []).append(pid)
     log = (tail("%s/web-ui/logs/supervisor.log" % HOME, 65536) or b"").decode("utf-8", "replace")
     ends = re.findall(r"^(\S+Z) the Web UI ended with exit code (\d+)", log, re.M)
     starts = (tail(HOME + "/gateway-starts.log", 65536) or b"").decode("utf-8", "replace").split()
     end = head("/run/hermesbox-web-ui.end", 64)
-    return {"now": time.time(), "disks": disks, "gateways": gateways, "ends": ends[-20:], "ended": None if end is None else end.decode("utf-8", "replace").strip(),
+    return {"began": BEGAN, "now": time.time(), "disks": disks, "gateways": gateways, "ends": ends[-20:], "ended": None if end is None else end.decode("utf-8", "replace").strip(),
             "starts": [float(s) for s in starts if re.match(r"[0-9.]+\Z", s)][-50:]}
 
 
 def is_gateway(args):
-    """hermes gateway run, and not a shell that has these words in a line."""
-    words = [os.path.basename(a) for a in args[:3]]
-    at = words.index("hermes") if "hermes" in words else -1
-    return at >= 0 and args[at + 1:at + 3] == ["gateway", "run"]
+    """hermes … gateway run, also as a module of Python, and not a shell that has these words in a line."""
+    words = [os.path.basename(a) for a in args[:4]]
+    at = next((n for n, w in enumerate(words) if w in ("hermes", "hermes_cli.main") and (n == 0 or words[0].startswith("python"))), len(args))
+    rest = [a for a in args[at + 1:] if a]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2 if rest[0] in ("-p", "--profile") else 1:]
+    return rest[:1] == ["gateway"] and (len(rest) == 1 or rest[1] == "run" or rest[1].startswith("-"))
 
 
-def tail(path, limit):
+def home_of(pid, args):
+    """The home that a gateway has: a profile's is its own."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as f:
-            f.seek(max(0, os.fstat(f.fileno()).st_size - limit))
-            return f.read(limit)
+        home = environment(pid).get("HERMES_HOME") or HOME
     except OSError:
-        return None
+        home = HOME
+    for n, arg in enumerate(args):
+        if arg.startswith("--profile="):
+            return "%s/profiles/%s" % (home, arg[10:])
+        if arg in ("-p", "--profile") and n + 1 < len(args):
+            return "%s/profiles/%s" % (home, args[n + 1])
+    return home
 
 
 def local():
@@ -290,7 +332,7 @@ def local():
 
 def get(port, path):
     try:
-        to = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        to = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         to.request("GET", path)
         got = to.getresponse()
         return {"status": got.status, "body": got.read(4096).decode("utf-8", "replace")}
@@ -322,7 +364,8 @@ def links():
     return sorted(text(n) for n in os.listdir(at) if os.path.islink(at + "/" + n)) if os.path.isdir(at) else []
 
 
-for name, gather in (("litter", litter), ("source", source), ("version", version), ("mounts", mounts), ("write", write_probe), ("home", home),
+for name, gather in (("litter", litter), ("source", source), ("version", version), ("mounts", mounted), ("write", write_probe), ("home", home),
                      ("public", public), ("web", web), ("secrets", secrets), ("system", system), ("local", local), ("nonces", nonces), ("marker", marker)):
     section(name, gather)
+section("ended", time.time)
 answer()

@@ -6,14 +6,19 @@ JSON, and a line "MARK end". Nothing else is printed, so that nothing that a pro
 import base64
 import json
 import os
+import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 
 MARK, ASKED = sys.argv[1], json.loads(sys.argv[2])
 FACTS = {}
 HOME, SKILLS, AGENT = "/root/.hermes", "/opt/hermes-common-skills", "/opt/hermes-agent"
+BEGAN = time.time()
+SAID = 32 << 20
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -48,24 +53,62 @@ def packed(data):
     return base64.b64encode(zlib.compress(data, 1)).decode()
 
 
+def regular(path):
+    """A regular file, opened for reading; OSError where there is none. Links in the last place are not followed."""
+    f = open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if stat.S_ISREG(os.fstat(f.fileno()).st_mode):
+        return f
+    f.close()
+    raise OSError("%s is no regular file" % path)
+
+
 def head(path, limit):
-    """The first bytes of a regular file, None where there is none. Links in the last place are not followed."""
+    """The first bytes of a regular file, None where there is none."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as f:
+        with regular(path) as f:
             return f.read(limit)
     except OSError:
         return None
 
 
-def run(args, env, limit, cwd="/", data=None):
-    """What a program did; it gets this environment alone."""
-    base = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "COLUMNS": "200", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    stdin = {"stdin": subprocess.DEVNULL} if data is None else {"input": data}
+def tail(path, limit):
+    """The last bytes of a regular file, None where there is none."""
     try:
-        done = subprocess.run(args, env={**base, **env}, cwd=cwd, capture_output=True, timeout=limit, **stdin)
-    except subprocess.TimeoutExpired:
-        return {"code": -1, "out": "", "err": "no end within %d seconds" % limit}
-    except OSError as e:
-        return {"code": 127, "out": "", "err": str(e)}
-    cut = lambda b: b[-200000:].decode("utf-8", "replace")
-    return {"code": done.returncode, "out": cut(done.stdout), "err": cut(done.stderr)}
+        with regular(path) as f:
+            f.seek(max(0, os.fstat(f.fileno()).st_size - limit))
+            return f.read(limit)
+    except OSError:
+        return None
+
+
+def run(args, env, limit, cwd="/", data=b""):
+    """What a program did; it gets this environment alone. What it started ends with it, and what it says goes to files
+    that cannot grow beyond a bound, so that it can neither keep us waiting nor fill the memory."""
+    base = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "COLUMNS": "200", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(data)
+        given.seek(0)
+        try:
+            program = subprocess.Popen(args, env={**base, **env}, cwd=cwd, stdin=given, stdout=out, stderr=err, start_new_session=True)
+        except OSError as e:
+            return {"code": 127, "out": "", "err": str(e)}
+        problem, until = "", time.monotonic() + limit
+        while program.poll() is None and not problem:
+            if time.monotonic() > until:
+                problem = "no end within %d seconds" % limit
+            elif os.fstat(out.fileno()).st_size + os.fstat(err.fileno()).st_size > SAID:
+                problem = "it says too much"
+            else:
+                time.sleep(0.05)
+        try:
+            os.killpg(program.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        code = program.wait()
+        return {"code": -1, "out": "", "err": problem} if problem else {"code": code, "out": end(out), "err": end(err)}
+
+
+def end(file):
+    """The end of what was written to a file, as text."""
+    file.seek(max(0, os.fstat(file.fileno()).st_size - 200000))
+    return file.read(200000).decode("utf-8", "replace")

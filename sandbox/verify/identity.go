@@ -1,11 +1,13 @@
 package verify
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
@@ -20,28 +22,54 @@ type identity struct {
 	Began      float64 `json:"began"` // seconds since 1970
 }
 
+// identityScript tells what the programs that a shell starts are given; what it
+// keeps to itself is not among that.
+const identityScript = `builtin printf '%%s\0' %s; /bin/cat /proc/self/status; builtin printf '\0'; exec /bin/cat /proc/self/environ`
+
 // shellIdentity is who a command is that the SDKs run: a login shell.
 func (s *subject) shellIdentity(ctx context.Context) (identity, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, shellLimit)
 	defer cancel()
 	mark := rand.Text()
 	out, said := &answer.Buffer{Left: saidBytes}, &answer.Buffer{Left: saidBytes}
-	cmd := envd.Shell(fmt.Sprintf(`builtin printf '%%s\0' %s "$UID" "$HOME" "${HERMES_HOME-}"`, mark))
+	cmd := envd.Shell(fmt.Sprintf(identityScript, mark))
 	cmd.KillOnCancel = true
 	exit, err := s.service.Run(ctx, cmd, nil, envd.Output{Stdout: out, Stderr: said})
-	if err != nil || !exit.OK() {
-		return identity{}, fmt.Errorf("running a login shell: %s %s: %w", exit, lastLine(said.String()), err)
+	switch {
+	case err != nil:
+		return identity{}, fmt.Errorf("running a login shell: %w", err)
+	case !exit.OK():
+		return identity{}, fmt.Errorf("running a login shell: %s: %s", exit, lastLine(said.String()))
 	}
-	_, after, ok := bytes.Cut(out.Bytes(), []byte(mark+"\x00")) // a profile may print before
-	fields := strings.Split(string(after), "\x00")
+	return parseIdentity(out.String(), mark)
+}
+
+// shellLimit is how long a login shell may take, with what the profile does.
+const shellLimit = time.Minute
+
+var uidLine = regexp.MustCompile(`(?m)^Uid:\t(\d+)\t`)
+
+// parseIdentity reads what identityScript printed; a profile may print before.
+func parseIdentity(out, mark string) (identity, error) {
 	var got identity
-	if !ok || len(fields) != 4 {
-		return identity{}, fmt.Errorf("%w: a login shell printed %.100q", answer.Err, out.String())
+	_, after, ok := strings.Cut(out, mark+"\x00")
+	status, environ, also := strings.Cut(after, "\x00")
+	uid := uidLine.FindStringSubmatch(status)
+	if !ok || !also || uid == nil {
+		return got, fmt.Errorf("%w: a login shell says something else", answer.Err)
 	}
-	if _, err := fmt.Sscanf(fields[0], "%d", &got.UID); err != nil {
-		return identity{}, fmt.Errorf("%w: %.20q is no user id", answer.Err, fields[0])
+	var err error
+	if got.UID, err = strconv.Atoi(uid[1]); err != nil {
+		return got, fmt.Errorf("%w: %w", answer.Err, err)
 	}
-	got.Home, got.HermesHome = fields[1], fields[2]
+	for pair := range strings.SplitSeq(environ, "\x00") {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "HOME":
+			got.Home = value
+		case "HERMES_HOME":
+			got.HermesHome = value
+		}
+	}
 	return got, nil
 }
 

@@ -13,47 +13,65 @@ import (
 
 // mount is a line of /proc/self/mountinfo.
 type mount struct {
-	point, root, device, kind string
-	readOnly                  bool
+	id, point, root, device, kind string
+	readOnly                      bool
 }
 
 const rebuildRemedy = "a sandbox cannot gain or change a mount: hermesbox sandbox rebuild makes it anew"
 
 func (s *subject) mounts(context.Context) check.Result {
-	var lines []string
-	if err := s.read("facts", "mounts", &lines); err != nil {
+	var told struct {
+		Lines []string `json:"lines"`
+		// Seen are the ids of the mounts that are seen at a path.
+		Seen map[string]string `json:"seen"`
+	}
+	if err := s.read("facts", "mounts", &told); err != nil {
 		return unknown(err)
 	}
-	found, err := parseMounts(lines)
+	found, err := parseMounts(told.Lines)
 	if err != nil {
 		return unknown(err)
 	}
 	wanted := []mount{{point: sandbox.HomeMount}, {point: sandbox.WorkspaceMount}, {point: sandbox.SkillsMount, readOnly: true}}
-	var problems, good []string
-	for _, want := range wanted {
-		have, problem := judgeMount(want, found)
+	for i := range wanted {
+		wanted[i].id = told.Seen[wanted[i].point]
+	}
+	_, proven := s.here()
+	var problems, good, fleeting []string
+	for i, want := range wanted {
+		have, problem := judgeMount(want, found, proven)
 		if problem != "" {
 			problems = append(problems, problem)
 			continue
 		}
 		good = append(good, fmt.Sprintf("%s %s %s", have.point, have.kind, mode(have.readOnly)))
-		for _, other := range wanted[:slices.Index(wanted, want)] {
-			if o, _ := judgeMount(other, found); o.device == have.device && nested(o.root, have.root) {
+		if inMemory(have.kind) {
+			fleeting = append(fleeting, have.point)
+		}
+		for _, other := range wanted[:i] {
+			if o, _ := judgeMount(other, found, proven); o.device == have.device && nested(o.root, have.root) {
 				problems = append(problems, fmt.Sprintf("%s and %s are the same directory, or one in the other", other.point, want.point))
 			}
 		}
 	}
-	if len(problems) > 0 {
+	switch {
+	case len(problems) > 0:
 		return failing(rebuildRemedy, "%s", strings.Join(problems, "; "))
+	case len(fleeting) > 0:
+		return warning("put the shared root on a disk", "%s; the node has %s in its memory, and loses it when it restarts", strings.Join(good, ", "), strings.Join(fleeting, ", "))
 	}
 	return passed("%s", strings.Join(good, ", "))
 }
 
-// judgeMount finds the mount that is seen at a place, the last one there.
-func judgeMount(want mount, all []mount) (found mount, problem string) {
+func inMemory(kind string) bool { return kind == "tmpfs" || kind == "ramfs" }
+
+// judgeMount finds the mount that is seen at a place, which is that of its id.
+// Proven tells that the node's own files are seen there, so that any kind of file
+// system is one of the node's; else one in memory or of layers is the sandbox's.
+func judgeMount(want mount, all []mount, proven bool) (found mount, problem string) {
 	for _, m := range all {
 		switch {
-		case m.point == want.point:
+		case m.point == want.point && m.id == want.id:
 			found = m
 		case strings.HasPrefix(m.point, want.point+"/"):
 			problem = fmt.Sprintf("%q is mounted inside %s, and hides what is there", m.point, want.point)
@@ -61,8 +79,8 @@ func judgeMount(want mount, all []mount) (found mount, problem string) {
 	}
 	switch {
 	case found.point == "":
-		return found, "nothing is mounted at " + want.point
-	case slices.Contains([]string{"tmpfs", "overlay", "ramfs", "proc", "sysfs"}, found.kind):
+		return found, "nothing is mounted at " + want.point + ", or something over it"
+	case slices.Contains([]string{"proc", "sysfs", "devtmpfs"}, found.kind), !proven && (found.kind == "overlay" || inMemory(found.kind)):
 		return found, fmt.Sprintf("%s is a %s, and no directory of the node", want.point, found.kind)
 	case found.readOnly != want.readOnly:
 		return found, fmt.Sprintf("%s is mounted %s, not %s", want.point, mode(found.readOnly), mode(want.readOnly))
@@ -92,13 +110,13 @@ func parseMounts(lines []string) ([]mount, error) {
 	var all []mount
 	for _, line := range lines {
 		left, right, ok := strings.Cut(line, " - ")
-		fields, after := strings.Fields(left), strings.Fields(right)
+		fields, after := strings.Fields(left), strings.Split(right, " ") // the source may be empty
 		if !ok || len(fields) < 6 || len(after) < 3 {
 			return nil, fmt.Errorf("%w: %.100q is no line of mountinfo", answer.Err, line)
 		}
 		readOnly := slices.Contains(strings.Split(fields[5], ","), "ro") || slices.Contains(strings.Split(after[2], ","), "ro")
 		all = append(all, mount{
-			point: unescapeMount(fields[4]), root: unescapeMount(fields[3]), device: fields[2], kind: after[0], readOnly: readOnly,
+			id: fields[0], point: unescapeMount(fields[4]), root: unescapeMount(fields[3]), device: fields[2], kind: after[0], readOnly: readOnly,
 		})
 	}
 	return all, nil

@@ -57,6 +57,7 @@ func breakages() []breakage {
 		{name: "a byte of a source file changed", inside: "sed -i s/#/+/ " + agent + "/README.md", mend: "sed -i s/+/#/ " + agent + "/README.md", fail: []string{"source"}, says: `1 changed: "README.md"`},
 		{name: "a source file missing", inside: "mv " + agent + "/README.md /run/", mend: "mv /run/README.md " + agent, fail: []string{"source"}, says: `1 missing: "README.md"`},
 		{name: "a source file added", inside: "touch " + agent + "/tools/new.txt", mend: "rm " + agent + "/tools/new.txt", fail: []string{"source"}, says: `1 added: "tools/new.txt"`},
+		{name: "a pipe among the sources", inside: "mkfifo " + agent + "/tools/pipe", mend: "rm " + agent + "/tools/pipe", fail: []string{"source"}, says: `1 added: "tools/pipe"`},
 		{name: "no manifest", inside: "mv /usr/share/hermesbox/manifest /run/", mend: "mv /run/manifest /usr/share/hermesbox/", fail: []string{"source"}, says: "no manifest"},
 		{name: "the venv lost its packages", inside: "mv " + agent + "/.venv/lib /run/", mend: "mv /run/lib " + agent + "/.venv/", fail: []string{"agent-import"}, skip: turn, says: "No module named 'model_tools'"},
 		{
@@ -65,6 +66,8 @@ func breakages() []breakage {
 		},
 		{name: "another version of hermes", inside: "sed -i s/v0.19.0/v0.18.2/ " + agent + "/.venv/bin/hermes", mend: "sed -i s/v0.18.2/v0.19.0/ " + agent + "/.venv/bin/hermes", fail: []string{"agent-version"}, skip: version, says: "the source is \"0.19.0\""},
 		{name: "no config.yaml", inside: "mv " + home + "/config.yaml /run/", mend: "cp /run/config.yaml " + home, fail: []string{"seeded"}, says: "config.yaml is no file"},
+		{name: "a pipe for config.yaml", inside: "cd " + home + "; mv config.yaml /run/; mkfifo config.yaml", mend: "rm " + home + "/config.yaml; cp /run/config.yaml " + home, fail: []string{"seeded"}, says: "config.yaml is no file"},
+		{name: "two documents in config.yaml", inside: "cp " + home + "/config.yaml /run/; printf -- '---\\na: b\\n' >>" + home + "/config.yaml", mend: "cp /run/config.yaml " + home, fail: []string{"seeded"}, says: "more than one document"},
 		{name: "a broken config.yaml", inside: "cp " + home + "/config.yaml /run/; echo 'key: [secret' >>" + home + "/config.yaml", mend: "cp /run/config.yaml " + home, fail: []string{"seeded"}, says: "is broken line"},
 		{name: "a file of the default home missing", inside: "mv " + home + "/SOUL.md /run/", mend: "cp /run/SOUL.md " + home, fail: []string{"seeded"}, says: `"SOUL.md"`},
 		{name: "a directory of the default home hidden", inside: "mv " + home + "/plugins /run/; touch " + home + "/plugins", mend: "rm " + home + "/plugins; cp -r /run/plugins " + home, fail: []string{"seeded"}, says: "plugins is a file"},
@@ -87,12 +90,15 @@ func breakages() []breakage {
 		{name: "nothing listens on 9000", inside: "pkill -9 -f [h]ermesbox-web-ui; pkill -9 -f bin/[h]ermes-studio; sleep 0.3", mend: startStudio, fail: []string{"web-ui", "egress-allowed"}, skip: web, says: "refused"},
 		{name: "another user's HOME", inside: "echo 'export HOME=/home/user' >/etc/profile.d/zz.sh", mend: "rm /etc/profile.d/zz.sh", fail: []string{"identity"}, says: `HOME is "/home/user"`},
 		{name: "another HERMES_HOME", inside: "echo 'export HERMES_HOME=/tmp/h' >/etc/profile.d/zz.sh", mend: "rm /etc/profile.d/zz.sh", fail: []string{"identity"}, says: `HERMES_HOME is "/tmp/h"`},
-		{name: "a token baked in", inside: "mkdir -p /usr/share/hermesbox/home; echo t >/usr/share/hermesbox/home/.token", mend: "rm -r /usr/share/hermesbox/home", fail: []string{"secrets"}, says: "/usr/share/hermesbox/home/.token"},
-		{name: "a password for npm", inside: "echo '//r/:_authToken=t' >/root/.npmrc", mend: "rm /root/.npmrc", fail: []string{"secrets"}, says: "/root/.npmrc"},
+		{name: "the Web UI has another token", inside: "cp " + home + "/web-ui/.token /run/; echo other >" + home + "/web-ui/.token", mend: "cp /run/.token " + home + "/web-ui/", fail: []string{"secrets"}, says: "refuses the token of its home (HTTP 401)"},
+		{name: "a pipe for a token", inside: "cd " + home + "/web-ui; mv .token /run/; mkfifo .token", mend: "rm " + home + "/web-ui/.token; cp /run/.token " + home + "/web-ui/", fail: []string{"secrets"}, says: "reading the token"},
 		{name: "a secret in the default home", onNode: `echo A=b >"$1/hermes-homes/default/.env"`, mendOnNode: `rm "$1/hermes-homes/default/.env"`, fail: []string{"secrets", "seeded"}, says: `".env"`},
 		{name: "the Web UI asks for no token", inside: "touch /run/fake-open", mend: "rm /run/fake-open", fail: []string{"secrets"}, says: "HTTP 200 without its token"},
+		{name: "a HERMES_HOME that programs do not get", inside: "echo 'unset HERMES_HOME; HERMES_HOME=/root/.hermes' >/etc/profile.d/zz.sh", mend: "rm /etc/profile.d/zz.sh", fail: []string{"identity"}, says: `HERMES_HOME is ""`},
+		{name: "credentials of the user's own", inside: "echo https://u:p@h >/root/.git-credentials", mend: "rm /root/.git-credentials"},
+		{name: "gateways with a home each", inside: strings.ReplaceAll(gateways, "/tmp/g", "/tmp/g$i"), mend: "pkill -f '[h]ermes gateway run'"},
 		{
-			name: "two gateways", inside: "for i in 1 2; do HERMES_HOME=/tmp/g setsid " + agent + "/.venv/bin/hermes gateway run </dev/null >/dev/null 2>&1 & done; sleep 0.5", mend: "pkill -f '[h]ermes gateway run'",
+			name: "two gateways", inside: gateways, mend: "pkill -f '[h]ermes gateway run'",
 			fail: []string{"system"}, says: "2 gateways run",
 		},
 		{name: "the clock is off", options: setting(func(o *verify.Options) { o.Now = func() time.Time { return time.Now().Add(time.Hour) } }), fail: []string{"system"}, says: "the clock is off by 59m"},
@@ -116,6 +122,9 @@ func breakages() []breakage {
 		{name: "no model answers", inside: "touch /run/fake-chat", mend: "rm /run/fake-chat", fail: []string{"agent-turn"}, says: "exit code 1"},
 	}
 }
+
+// gateways starts two of them on one home.
+const gateways = "for i in 1 2; do HERMES_HOME=/tmp/g setsid " + agent + "/.venv/bin/hermes gateway run </dev/null >/dev/null 2>&1 & done; sleep 0.5"
 
 // pretend fills home and workspace with what would deceive a careless look.
 const pretend = `for at in /root /root/.hermes /workspace; do cd $at

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -59,11 +60,11 @@ func here(t *testing.T, name string, asked map[string]any, oldnew ...string) fac
 // talk listens and has each connection handled; it gives the address.
 func talk(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // nothing to wait for
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() }) //nolint:errcheck // it only listened
+	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -71,7 +72,7 @@ func talk(t *testing.T, handle func(net.Conn)) string {
 				return
 			}
 			go func() {
-				defer c.Close() //nolint:errcheck // of a test
+				defer c.Close()
 				handle(c)
 			}()
 		}
@@ -82,24 +83,25 @@ func talk(t *testing.T, handle func(net.Conn)) string {
 // TestReach: whatever a model endpoint does, it is told of, and in time.
 func TestReach(t *testing.T) {
 	t.Parallel()
+	say := func(w io.Writer, text string) { _, _ = io.WriteString(w, text) } // who asked may be gone
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch strings.Split(r.URL.Path, "/")[1] {
 		case "ok":
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"data":[]}`)
+			say(w, `{"data":[]}`)
 		case "key":
 			w.WriteHeader(http.StatusUnauthorized)
 		case "moved":
 			http.Redirect(w, r, "/html/", http.StatusFound)
 		case "html":
 			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, "<html>")
+			say(w, "<html>")
 		case "down":
 			w.WriteHeader(http.StatusInternalServerError)
 		case "huge":
 			w.Header().Set("Content-Type", "application/json")
 			for range 1 << 12 {
-				fmt.Fprint(w, strings.Repeat(" ", 1<<12))
+				say(w, strings.Repeat(" ", 1<<12))
 			}
 		default:
 			http.NotFound(w, r)

@@ -22,6 +22,10 @@ type Options struct {
 	// Listen has this machine listen for the sandbox, which must not get there:
 	// for a local Cube, whose sandboxes have this machine as their gateway.
 	Listen bool
+	// Notes is a directory of this machine in which Smoke notes a run while it
+	// lasts, so that the next one removes what a killed one left; empty is none.
+	// Where tells the Cubes and shared roots apart that runs are on.
+	Notes, Where string
 	// Note is told what is done; may be nil.
 	Note func(format string, args ...any)
 	// Patience is how long the command service may take, as after a resume; 0

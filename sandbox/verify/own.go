@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -28,8 +29,10 @@ type own struct {
 	marked  string       // the file that has the mark in the first's home and workspace
 
 	// before is what must not change, looked at before anything is verified.
-	before    map[string]string
+	before    surveyed
 	beforeErr error
+
+	file *os.File // the note of the run; nil for none
 
 	mu     sync.Mutex
 	boxes  []sandbox.Sandbox
@@ -38,7 +41,8 @@ type own struct {
 
 // Smoke verifies a template with sandboxes of its own: spec tells the template,
 // empty is the newest, and the node; its ids are chosen here. They are removed
-// in any case, also when ctx ends, with their homes and workspaces. An error
+// in any case, also when ctx ends, with their homes and workspaces; those of a run
+// that was killed by the next one of this machine. An error
 // means that no sandbox came about; of one that did not start well the checks tell.
 func Smoke(ctx context.Context, client *sandbox.Client, spec sandbox.Spec, o Options) (_ Report, err error) {
 	if _, err := selection(o.Only, o.Skip); err != nil {
@@ -47,6 +51,10 @@ func Smoke(ctx context.Context, client *sandbox.Client, spec sandbox.Spec, o Opt
 	mine := &own{client: client, options: o, spec: spec, id: "verify-" + strings.ToLower(rand.Text())[:16]}
 	mine.marked = ".hermesbox-" + mine.id
 	mine.spec.Timeout, mine.spec.OnTimeout, mine.spec.AutoResume = lifetime, cube.OnTimeoutKill, true
+	mine.sweep(ctx)
+	if err := mine.note(); err != nil {
+		o.note("noting what verify makes, in case that it is killed: %v", err)
+	}
 	defer func() { err = errors.Join(err, mine.clean(ctx)) }()
 	box, err := mine.make(ctx, mine.id, false)
 	if box.ID == "" {
@@ -97,25 +105,22 @@ func (m *own) keep(box sandbox.Sandbox) {
 
 // clean removes what the run made, whatever has happened.
 func (m *own) clean(ctx context.Context) error {
+	if ctx.Err() == nil {
+		m.tellHomes(ctx)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanPatience)
 	defer cancel()
-	errs := make([]error, len(m.boxes))
-	var wait sync.WaitGroup
-	for i, box := range m.boxes {
-		wait.Go(func() {
-			if err := m.client.Stop(ctx, box); err != nil && !errors.Is(err, cube.ErrNotFound) {
-				errs[i] = fmt.Errorf("removing what verify made: %w", err)
-			}
-		})
+	err := m.remove(ctx)
+	if err != nil {
+		err = fmt.Errorf("removing what verify made: %w%s", err, m.nextTime())
 	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err // it may still write to its home
+	return errors.Join(err, m.forget(err))
+}
+
+// nextTime says what becomes of what could not be removed.
+func (m *own) nextTime() string {
+	if m.file == nil {
+		return ""
 	}
-	for _, n := range m.client.Nodes {
-		for _, id := range m.places {
-			errs = append(errs, sandbox.RemovePlace(ctx, n, sandbox.Place{Layout: m.client.Layout, Home: id, Workspace: id}))
-		}
-	}
-	return errors.Join(errs...)
+	return "; the next verify without SANDBOX from this machine tries again"
 }

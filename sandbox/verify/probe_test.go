@@ -108,13 +108,15 @@ func TestParseMounts(t *testing.T) {
 		`904 900 254:0 /srv/homes/a /root/.hermes rw,relatime - ext4 /dev/vda rw`,
 		`905 900 254:0 /srv/with\040blank /workspace rw - ext4 /dev/vda rw`,
 		`906 900 0:50 / /opt/hermes-common-skills rw - virtiofs skills ro`,
+		`907 900 0:51 / /mnt rw - tmpfs  rw`,
 	}
 	all, err := parseMounts(lines)
 	want := []mount{
-		{"/", "/", "0:45", "overlay", false},
-		{"/root/.hermes", "/srv/homes/a", "254:0", "ext4", false},
-		{"/workspace", "/srv/with blank", "254:0", "ext4", false},
-		{"/opt/hermes-common-skills", "/", "0:50", "virtiofs", true},
+		{"900", "/", "/", "0:45", "overlay", false},
+		{"904", "/root/.hermes", "/srv/homes/a", "254:0", "ext4", false},
+		{"905", "/workspace", "/srv/with blank", "254:0", "ext4", false},
+		{"906", "/opt/hermes-common-skills", "/", "0:50", "virtiofs", true},
+		{"907", "/mnt", "/", "0:51", "tmpfs", false},
 	}
 	if diff := cmp.Diff(want, all, cmp.AllowUnexported(mount{})); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -132,8 +134,31 @@ func TestParseMounts(t *testing.T) {
 			t.Errorf("%s and %s nested: %v", c.a, c.b, !c.want)
 		}
 	}
-	if _, problem := judgeMount(mount{point: "/workspace"}, []mount{{point: "/workspace", kind: "tmpfs"}}); !strings.Contains(problem, "is a tmpfs") {
-		t.Errorf("a tmpfs: %q", problem)
+}
+
+func TestJudgeMount(t *testing.T) {
+	t.Parallel()
+	want := mount{id: "5", point: "/workspace"}
+	for name, c := range map[string]struct {
+		all    []mount
+		proven bool
+		says   string
+	}{
+		"a directory":         {[]mount{{id: "5", point: "/workspace", kind: "ext4"}}, false, ""},
+		"nothing":             {[]mount{{id: "5", point: "/", kind: "ext4"}}, false, "nothing is mounted at /workspace"},
+		"below something":     {[]mount{{id: "4", point: "/workspace", kind: "ext4"}, {id: "5", point: "/", kind: "tmpfs"}}, false, "or something over it"},
+		"a tmpfs":             {[]mount{{id: "5", point: "/workspace", kind: "tmpfs"}}, false, "is a tmpfs"},
+		"the node's memory":   {[]mount{{id: "5", point: "/workspace", kind: "tmpfs"}}, true, ""},
+		"the node's layers":   {[]mount{{id: "5", point: "/workspace", kind: "overlay"}}, true, ""},
+		"no place for files":  {[]mount{{id: "5", point: "/workspace", kind: "proc"}}, true, "is a proc"},
+		"a mount inside":      {[]mount{{id: "5", point: "/workspace", kind: "ext4"}, {id: "6", point: "/workspace/a", kind: "ext4"}}, true, "hides what is there"},
+		"one beside":          {[]mount{{id: "5", point: "/workspace", kind: "ext4"}, {id: "6", point: "/workspaces", kind: "ext4"}}, true, ""},
+		"not to be written":   {[]mount{{id: "5", point: "/workspace", kind: "ext4", readOnly: true}}, true, "mounted read-only, not read-write"},
+		"one below the other": {[]mount{{id: "4", point: "/workspace", kind: "tmpfs"}, {id: "5", point: "/workspace", kind: "ext4"}}, false, ""},
+	} {
+		if _, problem := judgeMount(want, c.all, c.proven); (problem == "") != (c.says == "") || !strings.Contains(problem, c.says) {
+			t.Errorf("%s: %q", name, problem)
+		}
 	}
 }
 
@@ -188,6 +213,26 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// TestSurveyed: a name in a home cannot pass for an entry of another.
+func TestSurveyed(t *testing.T) {
+	t.Parallel()
+	const out = "m dir /d/hermes-homes/default\ndirectory 700 /d/hermes-homes/default\nfile 644 1 /d/hermes-homes/default/SOUL.md\n" +
+		"m left 12 verify-aaaaaaaaaaaaaaaa\nm left x verify-bbbbbbbbbbbbbbbb\n" +
+		"m dir /d/hermes-homes/mine\nfile 600 2 /d/hermes-homes/mine/a\nfile 644 7 /d/hermes-homes/default/SOUL.md\nfile 600 3 /d/hermes-homes/mine/a\n"
+	got := surveyed{entries: map[string]string{}}
+	got.read("n", "m", out)
+	want := surveyed{
+		map[string]string{
+			"n:/d/hermes-homes/default": "directory 700 \n", "n:/d/hermes-homes/default/SOUL.md": "file 644 1 \n",
+			"n:/d/hermes-homes/mine/a": "file 600 2 \nfile 600 3 \n", "n:/d/hermes-homes/mine": "file 644 7 /d/hermes-homes/default/SOUL.md\n",
+		},
+		[]ownHome{{"n", "verify-aaaaaaaaaaaaaaaa", time.Unix(12, 0)}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(surveyed{}, ownHome{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSelection(t *testing.T) {
 	t.Parallel()
 	got, err := selection([]string{"litter", "source"}, []string{"source"})
@@ -226,7 +271,7 @@ func TestState(t *testing.T) {
 	t.Parallel()
 	disk := func(free int64) state {
 		var st state
-		if err := json.Unmarshal([]byte(`{"disks":{"/":{"free":99999999999},"/workspace":{"free":0}}}`), &st); err != nil {
+		if err := json.Unmarshal([]byte(`{"disks":{"/":{"free":99999999999,"files":null},"/workspace":{"free":0,"files":5000}}}`), &st); err != nil {
 			t.Fatal(err)
 		}
 		room := st.Disks["/workspace"]
@@ -240,25 +285,33 @@ func TestState(t *testing.T) {
 		return state{Now: float64(now.Unix()), Ends: [][2]string{end, end, end}}
 	}
 	at := float64(now.Unix())
+	none, noFiles := int64(0), disk(1<<30)
+	noFiles.Disks["/"] = room{Free: 1 << 30, Files: &none}
+	looked := &subject{asked: now, told: now.Add(time.Minute)}
 	for name, c := range map[string]struct {
 		got  check.Result
 		want check.Status
 	}{
-		"room":             {disk(1 << 30).disk(), check.Pass},
-		"little room":      {disk(100 << 20).disk(), check.Warn},
-		"no room":          {disk(0).disk(), check.Fail},
-		"nobody knows":     {state{}.disk(), check.Fail},
-		"no gateway":       {state{}.gateways(), check.Pass},
-		"one gateway":      {state{Gateways: []int{7}}.gateways(), check.Pass},
-		"two gateways":     {state{Gateways: []int{7, 8}}.gateways(), check.Fail},
-		"crashes":          {ends(time.Minute, "1").crashLoop(), check.Fail},
-		"crashes of old":   {ends(time.Hour, "1").crashLoop(), check.Pass},
-		"ends as asked":    {ends(time.Minute, "143").crashLoop(), check.Pass},
-		"many starts":      {state{Now: at, Starts: []float64{at, at, at, at, at, at}}.crashLoop(), check.Warn},
-		"starts of old":    {state{Now: at, Starts: []float64{1, 1, 1, 1, 1, 1}}.crashLoop(), check.Pass},
-		"given up":         {state{Ended: new(string)}.crashLoop(), check.Fail},
-		"a clock as ours":  {(&subject{asked: now, told: now}).clock(state{Now: float64(now.UnixMilli()) / 1000}), check.Pass},
-		"a clock not ours": {(&subject{asked: now, told: now}).clock(state{Now: at - 10}), check.Warn},
+		"room":                 {disk(1 << 30).disk(), check.Pass},
+		"little room":          {disk(100 << 20).disk(), check.Warn},
+		"no room":              {disk(0).disk(), check.Fail},
+		"nobody knows":         {state{}.disk(), check.Fail},
+		"no gateway":           {state{}.gateways(), check.Pass},
+		"one gateway":          {state{Gateways: map[string][]int{"/a": {7}}}.gateways(), check.Pass},
+		"two gateways":         {state{Gateways: map[string][]int{"/a": {7}, "/b": {8, 9}}}.gateways(), check.Fail},
+		"two with a home each": {state{Gateways: map[string][]int{"/a": {7}, "/b": {8}}}.gateways(), check.Pass},
+		"no inodes":            {noFiles.disk(), check.Fail},
+		"crashes":              {ends(time.Minute, "1").crashLoop(), check.Fail},
+		"crashes of old":       {ends(time.Hour, "1").crashLoop(), check.Pass},
+		"ends as asked":        {ends(time.Minute, "143").crashLoop(), check.Pass},
+		"many starts":          {state{Now: at, Starts: []float64{at, at, at, at, at, at}}.crashLoop(), check.Warn},
+		"starts of old":        {state{Now: at, Starts: []float64{1, 1, 1, 1, 1, 1}}.crashLoop(), check.Pass},
+		"given up":             {state{Ended: new(string)}.crashLoop(), check.Fail},
+		"crashes to come":      {ends(-time.Hour, "1").crashLoop(), check.Pass},
+		"a clock as ours":      {looked.clock(at+1, at+59), check.Pass},
+		"a clock behind":       {looked.clock(at-10, at+49), check.Warn},
+		"a clock ahead":        {looked.clock(at+40, at+98), check.Fail},
+		"a clock far back":     {looked.clock(at-3600, at-3541), check.Fail},
 	} {
 		if c.got.Status != c.want {
 			t.Errorf("%s: %s: %s", name, c.got.Status, c.got.Evidence)
@@ -269,10 +322,24 @@ func TestState(t *testing.T) {
 func TestConfigProblem(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "", "a: b": "", "# nothing": "", "- a": "is no mapping", "text": "is no mapping", "a: [sk-secret": "is broken line 1", "a: b\n\tc": "is broken line 2",
+		"a: b\n---\nc: d": "has more than one document", "---\na: b\n": "", "a: b\n...\n": "", "": "", "a: b": "", "# nothing": "", "- a": "is no mapping", "text": "is no mapping", "a: [sk-secret": "is broken line 1", "a: b\n\tc": "is broken line 2",
 	} {
 		if got := configProblem([]byte(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestParseIdentity(t *testing.T) {
+	t.Parallel()
+	const status = "Name:\tcat\nUid:\t1000\t0\t0\t0\n"
+	got, err := parseIdentity("hello\nm\x00"+status+"\x00HOME=/root\x00XHERMES_HOME=/x\x00HERMES_HOME=/root/.hermes\x00", "m")
+	if diff := cmp.Diff(identity{UID: 1000, Home: "/root", HermesHome: "/root/.hermes"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	for _, bad := range []string{"", "m\x00", "m\x00" + status, "m\x00Uid:\tx\t\x00", "n\x00" + status + "\x00", "m\x00Uid:\t99999999999999999999\t\x00"} {
+		if _, err := parseIdentity(bad, "m"); !errors.Is(err, answer.Err) {
+			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }

@@ -31,10 +31,10 @@ func questions() []question {
 	serving := []string{"command-service", "web-ui"}
 	return []question{
 		{id: "command-service", title: "the command service answers on 49983, from inside and through the proxy", from: []string{"facts:local"}, ask: (*subject).commandService},
-		{id: "mounts", title: "home, workspace and public skills are mounted in their places and modes", needs: service, from: []string{"facts:mounts"}, ask: (*subject).mounts},
+		{id: "mounts", title: "home, workspace and public skills are mounted in their places and modes", needs: service, from: []string{"facts:mounts", "facts:nonces"}, ask: (*subject).mounts},
 		{id: "write-probe", title: "home and workspace can be written, the public skills cannot", needs: mounted, from: []string{"facts:write"}, ask: (*subject).writeProbe},
 		{id: "node", title: "the sandbox sees the directories of its node", needs: mounted, from: []string{"facts:nonces"}, ask: (*subject).nodes},
-		{id: "seeded", title: "the home has what the default home has", needs: mounted, from: []string{"facts:home"}, ask: (*subject).seeded},
+		{id: "seeded", title: "the home has what the default home has", needs: mounted, from: []string{"facts:home", "facts:nonces"}, ask: (*subject).seeded},
 		{id: "litter", title: "no macOS litter", needs: service, from: []string{"facts:litter", "facts:source"}, ask: (*subject).litter},
 		{id: "source", title: "every source file is there as it was hashed, and no other", needs: service, from: []string{"facts:source"}, ask: (*subject).source},
 		{id: "agent-import", title: "the agent's tools can be imported", needs: service, from: []string{"agent:imports"}, ask: (*subject).agentImport},
@@ -43,7 +43,7 @@ func questions() []question {
 		{id: "web-ui", title: "the Web UI answers on 9000, from inside and through the proxy", needs: service, from: []string{"facts:local"}, ask: (*subject).webUI},
 		{id: "identity", title: "commands get the user, HOME and HERMES_HOME of the Web UI", needs: serving, from: []string{"facts:web"}, ask: (*subject).identity},
 		{id: "secrets", title: "no secret came with the template, and the Web UI asks for its token", needs: serving, from: []string{"facts:secrets", "facts:web"}, ask: (*subject).secrets},
-		{id: "system", title: "clock, disk, one gateway, no crash loop", needs: service, from: []string{"facts:system"}, ask: (*subject).system},
+		{id: "system", title: "clock, disk, one gateway, no crash loop", needs: service, from: []string{"facts:system", "facts:ended"}, ask: (*subject).system},
 		{id: "egress-allowed", title: "each model endpoint answers", needs: service, from: []string{"network:allowed"}, ask: (*subject).egressAllowed},
 		{id: "egress-denied", title: "what the policy denies is out of reach", needs: service, from: []string{"network:denied"}, ask: (*subject).egressDenied},
 		{id: "agent-turn", title: "the agent takes a turn against a model", needs: []string{"command-service", "agent-import", "agent-version"}, ask: (*subject).agentTurn},

@@ -134,8 +134,7 @@ func (s *subject) isolation(ctx context.Context) check.Result {
 	if s.own.beforeErr != nil {
 		return failing("hermesbox node check looks at the nodes", "%v", s.own.beforeErr)
 	}
-	other := s.own.id[:len(s.own.id)-1] + "_"
-	box, err := s.own.make(ctx, other, true)
+	box, err := s.own.make(ctx, other(s.own.id), true)
 	if box.ID == "" {
 		return failing("hermesbox sandbox create tells more", "no third sandbox came about: %v", err)
 	}
@@ -159,8 +158,8 @@ func (s *subject) isolation(ctx context.Context) check.Result {
 	if err != nil {
 		return failing("hermesbox node check looks at the nodes", "%v", err)
 	}
-	if paths := changed(s.own.before, after); len(paths) > 0 {
+	if paths := changed(s.own.before.entries, after.entries); len(paths) > 0 {
 		return failing("a sandbox must not write there, and nobody else should while verify runs", "%d changed in the default home, the public skills or other homes: %s", len(paths), shown(paths))
 	}
-	return passed("a sandbox on another home and workspace sees no mark; %d entries of default home, skills and idle homes are as before", len(s.own.before))
+	return passed("a sandbox on another home and workspace sees no mark; %d entries of default home, skills and idle homes are as before", len(s.own.before.entries))
 }

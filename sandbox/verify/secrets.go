@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,10 @@ var harmless = map[string]bool{"GPG_KEY": true}
 
 func (s *subject) secrets(ctx context.Context) check.Result {
 	var found struct {
-		Init  []string `json:"init"`
-		Files []string `json:"files"`
+		Init []string `json:"init"`
+		// Addresses are variables in whose value an address has a password.
+		Addresses []string     `json:"addresses"`
+		Files     []secretFile `json:"files"`
 	}
 	if err := s.read("facts", "secrets", &found); err != nil {
 		return unknown(err)
@@ -32,11 +35,21 @@ func (s *subject) secrets(ctx context.Context) check.Result {
 			named = append(named, name)
 		}
 	}
-	switch {
-	case len(named) > 0:
-		return failing(remedy, "in the environment of process 1: %s", shown(named))
-	case len(found.Files) > 0:
-		return failing(remedy, "in the image, outside of home and workspace: %s", shown(found.Files))
+	for _, name := range found.Addresses {
+		if !slices.Contains(named, name) {
+			named = append(named, name)
+		}
+	}
+	files := s.fromImage(found.Files)
+	var parts []string
+	if len(named) > 0 {
+		parts = append(parts, "in the environment of process 1: "+shown(named))
+	}
+	if len(files) > 0 {
+		parts = append(parts, "in the image, outside of home and workspace: "+shown(files))
+	}
+	if len(parts) > 0 {
+		return failing(remedy, "%s", strings.Join(parts, "; "))
 	}
 	if r := s.startedEarly(); r.Status == check.Fail {
 		return r
@@ -45,6 +58,26 @@ func (s *subject) secrets(ctx context.Context) check.Result {
 		return node
 	}
 	return s.tokenWanted(ctx)
+}
+
+// secretFile is a file of credentials, and when it was last changed, in seconds
+// since 1970.
+type secretFile struct {
+	Path string  `json:"path"`
+	At   float64 `json:"at"`
+}
+
+// fromImage are the files that were there before the sandbox; others its user
+// made, and no other sandbox has them.
+func (s *subject) fromImage(files []secretFile) []string {
+	var out []string
+	made := s.box.Made()
+	for _, f := range files {
+		if made.IsZero() || time.UnixMilli(int64(f.At*1000)).Sub(made) < clockFail { // clocks differ a little
+			out = append(out, f.Path)
+		}
+	}
+	return out
 }
 
 // startedEarly: a Web UI that ran before the sandbox was made is a memory that
@@ -99,7 +132,9 @@ var secretFiles = map[string]bool{
 // of refusals: three lock the address of the proxy for an hour in 0.5.16.
 func (s *subject) tokenWanted(ctx context.Context) check.Result {
 	const remedy = "do not start the Web UI with AUTH_DISABLED, and use a version that asks"
-	token, tokenErr := s.client.Token(ctx, s.box, s.service)
+	limited, cancel := context.WithTimeout(ctx, webTimeout)
+	defer cancel()
+	token, tokenErr := s.client.Token(limited, s.box, s.service)
 	status, err := s.request(ctx, http.MethodGet, "/api/hermes/skills", "")
 	switch {
 	case err != nil:
@@ -115,7 +150,12 @@ func (s *subject) tokenWanted(ctx context.Context) check.Result {
 	case tokenErr != nil:
 		return failing("hermesbox sandbox rebuild starts the Web UI anew", "reading the token: %v", tokenErr)
 	}
-	if with, err := s.request(ctx, http.MethodDelete, "/api/auth/locked-ips", token); err != nil || with/100 != 2 {
+	with, err := s.request(ctx, http.MethodDelete, "/api/auth/locked-ips", token)
+	switch {
+	case err == nil && (with == http.StatusUnauthorized || with == http.StatusForbidden):
+		return failing("hermesbox sandbox rebuild starts it anew; where that does not help, something starts it while the template is made",
+			"the Web UI refuses the token of its home (HTTP %d): it runs with another, as one does that began before the home was mounted", with)
+	case err != nil || with/100 != 2:
 		return warning("three refusals lock the address of the proxy for an hour", "the Web UI refuses without its token (HTTP %d); clearing the count of that: HTTP %d %v", status, with, err)
 	}
 	return passed("nothing in image, process 1 and default home; the Web UI refuses without its token (HTTP %d)", status)

@@ -1,9 +1,12 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -58,8 +61,12 @@ var yamlLine = regexp.MustCompile(`line (\d+)`)
 // may be secret.
 func configProblem(text []byte) string {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	all := yaml.NewDecoder(bytes.NewReader(text))
+	if err := all.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return strings.TrimSpace("is broken " + yamlLine.FindString(err.Error()))
+	}
+	if err := all.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return "has more than one document"
 	}
 	if len(doc.Content) > 0 && doc.Content[0].Kind != yaml.MappingNode && doc.Content[0].ShortTag() != "!!null" {
 		return "is no mapping"

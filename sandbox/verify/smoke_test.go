@@ -148,11 +148,14 @@ func TestSmokeInterrupted(t *testing.T) {
 	}
 }
 
+// baked is what TestSmokeSecrets's image has.
+const baked = `in the environment of process 1: "ADMIN_PASSWORD", "HTTP_PROXY"; in the image, outside of home and workspace: "/root/.npmrc", "/usr/share/hermesbox/home/.token"`
+
 // TestSmokeSecrets: what comes with an image is found, and a start that fails
 // is told by the checks.
 func TestSmokeSecrets(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "ENV ADMIN_PASSWORD=x GPG_KEY=0123\nRUN mkdir -p /root/.cache && touch /root/.cache/._x && rm /usr/local/bin/hermes-studio\n")
+	s := newStage(t, "ENV ADMIN_PASSWORD=x GPG_KEY=0123 HTTP_PROXY=http://u:p@proxy:3128\nRUN echo '//r/:_authToken=t' >/root/.npmrc && mkdir -p /usr/share/hermesbox/home && echo t >/usr/share/hermesbox/home/.token\nRUN mkdir -p /root/.cache && touch /root/.cache/._x && rm /usr/local/bin/hermes-studio\n")
 	o := s.options()
 	r, err := verify.Smoke(t.Context(), s.client, sandbox.Spec{}, o)
 	if err != nil {
@@ -168,7 +171,7 @@ func TestSmokeSecrets(t *testing.T) {
 	alone := o
 	alone.Only = []string{"secrets"}
 	r, err = verify.Smoke(t.Context(), s.client, sandbox.Spec{NoWebUI: true}, alone)
-	if err != nil || len(r.Checks) != 1 || r.Checks[0].Evidence != `in the environment of process 1: "ADMIN_PASSWORD"` {
+	if err != nil || len(r.Checks) != 1 || r.Checks[0].Evidence != baked {
 		t.Errorf("%v, %+v", err, r.Checks)
 	}
 	if _, err := verify.Smoke(t.Context(), s.client, sandbox.Spec{Template: "tpl-none"}, o); err == nil {

@@ -19,6 +19,7 @@ type tree struct {
 	Manifest *string  `json:"manifest"`
 	Files    string   `json:"files"`
 	Outside  []string `json:"outside"`
+	Odd      []string `json:"odd"` // neither file, link nor directory
 }
 
 const newImage = "build the image from a clean context with hermesbox build, make a template of it, and rebuild the sandbox"
@@ -71,7 +72,7 @@ func (s *subject) source(context.Context) check.Result {
 	for _, group := range []struct {
 		what  string
 		names []string
-	}{{"missing", missing}, {"changed", changed}, {"added", added}} {
+	}{{"missing", missing}, {"changed", changed}, {"added", append(added, t.Odd...)}} {
 		if len(group.names) > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s: %s", len(group.names), group.what, shown(group.names)))
 		}

@@ -96,7 +96,7 @@ func (s *subject) gather(ctx context.Context) {
 			}
 		}
 	}
-	if s.chosen["node"] || s.chosen["seeded"] || s.chosen["secrets"] {
+	if s.chosen["mounts"] || s.chosen["node"] || s.chosen["seeded"] || s.chosen["secrets"] {
 		s.nonces = begin(func() (planted, error) { return s.plant(ctx) })
 	}
 	asked := map[string]map[string]any{"facts": {}, "agent": {}, "network": s.addresses()}

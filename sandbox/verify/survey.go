@@ -2,10 +2,13 @@ package verify
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed" // for the script
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/node"
@@ -14,30 +17,64 @@ import (
 //go:embed survey.sh
 var surveyScript string
 
-// survey is what must not change on the nodes: path to what tells a change.
-// Homes that a sandbox holds may change.
-func (m *own) survey(ctx context.Context) (map[string]string, error) {
+// surveyed is what must not change on the nodes: path to what tells a change;
+// and the homes of verify's own, of other runs too.
+type surveyed struct {
+	entries map[string]string
+	homes   []ownHome
+}
+
+// ownHome is a home that a run of verify made, and when something in it changed.
+type ownHome struct {
+	node, id string
+	at       time.Time
+}
+
+// survey is what must not change on the nodes. Homes that a sandbox holds may.
+func (m *own) survey(ctx context.Context) (surveyed, error) {
 	busy, err := m.busy(ctx)
 	if err != nil {
-		return nil, err
+		return surveyed{}, err
 	}
-	all := map[string]string{}
+	all := surveyed{entries: map[string]string{}}
 	for _, n := range m.client.Nodes {
+		mark := rand.Text()
 		out, said := &answer.Buffer{Left: probeBytes}, &answer.Buffer{Left: saidBytes}
-		code, err := n.Run(ctx, node.Script{Text: surveyScript, Args: append([]string{m.client.Layout.Root}, busy...), Stdout: out, Stderr: said})
+		code, err := n.Run(ctx, node.Script{Text: surveyScript, Args: append([]string{m.client.Layout.Root, mark}, busy...), Stdout: out, Stderr: said})
 		if err == nil && code != 0 {
 			err = fmt.Errorf("exit code %d: %s", code, lastLine(said.String()))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("looking at the homes of node %s: %w", n.Name(), err)
+			return surveyed{}, fmt.Errorf("looking at the homes of node %s: %w", n.Name(), err)
 		}
-		for line := range strings.Lines(out.String()) {
-			if at := strings.IndexByte(line, '/'); at > 0 {
-				all[n.Name()+":"+strings.TrimSuffix(line[at:], "\n")] = line[:at]
-			}
-		}
+		all.read(n.Name(), mark, out.String())
 	}
 	return all, nil
+}
+
+// read adds what survey.sh printed on a node.
+func (s *surveyed) read(node, mark, out string) {
+	dir := ""
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if ours, ok := strings.CutPrefix(line, mark+" "); ok {
+			kind, rest, _ := strings.Cut(ours, " ")
+			at, id, _ := strings.Cut(rest, " ")
+			seconds, err := strconv.ParseInt(at, 10, 64)
+			switch {
+			case kind == "dir":
+				dir = rest
+			case kind == "left" && err == nil:
+				s.homes = append(s.homes, ownHome{node, id, time.Unix(seconds, 0)})
+			}
+			continue
+		}
+		below, what := dir, line // a part of a name, where that has a line end in it
+		if at := strings.Index(line, dir); at > 0 {
+			below, what = line[at:], line[:at]
+		}
+		s.entries[node+":"+below] += what + "\n"
+	}
 }
 
 // busy are the homes that sandboxes may write to.

@@ -13,16 +13,22 @@ import (
 
 // state is how the system inside stands. Times are seconds since 1970.
 type state struct {
-	Now   float64 `json:"now"`
-	Disks map[string]struct {
-		Free int64 `json:"free"`
-		Size int64 `json:"size"`
-	} `json:"disks"`
-	Gateways []int `json:"gateways"`
+	// Began is when the look began, Now when the rest was seen.
+	Began float64         `json:"began"`
+	Now   float64         `json:"now"`
+	Disks map[string]room `json:"disks"`
+	// Gateways are processes by the home that they have.
+	Gateways map[string][]int `json:"gateways"`
 	// Ends are when the Web UI ended, and with which code.
 	Ends   [][2]string `json:"ends"`
 	Ended  *string     `json:"ended"`
 	Starts []float64   `json:"starts"`
+}
+
+// room is what is free of a file system: bytes, and files where it counts them.
+type room struct {
+	Free  int64  `json:"free"`
+	Files *int64 `json:"files"`
 }
 
 // Bounds of what is well.
@@ -31,6 +37,7 @@ const (
 	clockWarn = 5 * time.Second
 	diskFail  = 64 << 20
 	diskWarn  = 512 << 20
+	filesFail = 100
 	crashSpan = 5 * time.Minute
 	crashes   = 3
 )
@@ -40,7 +47,11 @@ func (s *subject) system(context.Context) check.Result {
 	if err := s.read("facts", "system", &st); err != nil {
 		return unknown(err)
 	}
-	results := []check.Result{s.clock(st), st.disk(), st.gateways(), st.crashLoop()}
+	var ended float64
+	if err := s.read("facts", "ended", &ended); err != nil {
+		return unknown(err)
+	}
+	results := []check.Result{s.clock(st.Began, ended), st.disk(), st.gateways(), st.crashLoop()}
 	slices.SortStableFunc(results, func(a, b check.Result) int { return rank(b) - rank(a) })
 	worst := results[0]
 	var said []string
@@ -55,17 +66,13 @@ func rank(r check.Result) int {
 	return slices.Index([]check.Status{check.Pass, check.Warn, check.Fail}, r.Status)
 }
 
-// clock compares with the two moments between which the sandbox told its time.
-func (s *subject) clock(st state) check.Result {
+// clock compares the two moments at which a look began and ended inside with
+// those between which it was made.
+func (s *subject) clock(began, ended float64) check.Result {
 	const remedy = "set the clock of the node (chrony or another NTP client); a sandbox has that of its node"
-	at := time.UnixMilli(int64(st.Now * 1000))
-	var off time.Duration
-	switch {
-	case at.Before(s.asked):
-		off = s.asked.Sub(at)
-	case at.After(s.told):
-		off = at.Sub(s.told)
-	}
+	behind := s.asked.Sub(time.UnixMilli(int64(began * 1000)))
+	ahead := time.UnixMilli(int64(ended * 1000)).Sub(s.told)
+	off := max(behind, ahead, 0)
 	off = off.Round(time.Millisecond)
 	switch {
 	case off > clockFail:
@@ -77,10 +84,13 @@ func (s *subject) clock(st state) check.Result {
 }
 
 func (st state) disk() check.Result {
-	least, where := int64(math.MaxInt64), ""
+	least, where, full := int64(math.MaxInt64), "", ""
 	for path, disk := range st.Disks {
 		if disk.Free < least {
 			least, where = disk.Free, path
+		}
+		if disk.Files != nil && *disk.Files < filesFail {
+			full = path
 		}
 	}
 	const remedy = "free space: in the sandbox for /, on the node for the home and the workspace"
@@ -88,6 +98,8 @@ func (st state) disk() check.Result {
 	switch {
 	case where == "":
 		return failing(remedy, "how much is free is not known")
+	case full != "":
+		return failing(remedy, "no file can be made in %s: the file system has no inodes left", full)
 	case least < diskFail:
 		return failing(remedy, "%s", evidence)
 	case least < diskWarn:
@@ -97,13 +109,19 @@ func (st state) disk() check.Result {
 }
 
 func (st state) gateways() check.Result {
-	switch len(st.Gateways) {
+	for home, pids := range st.Gateways {
+		if len(pids) > 1 {
+			return failing("two gateways write to one home: end all but one with kill, or rebuild the sandbox", "%d gateways run with the home %.80q, processes %v", len(pids), home, pids)
+		}
+	}
+	switch n := len(st.Gateways); n {
 	case 0:
 		return passed("no gateway runs")
 	case 1:
 		return passed("one gateway")
+	default:
+		return passed("%d gateways, each with a home of its own", n)
 	}
-	return failing("two gateways write to one home: end all but one with kill, or rebuild the sandbox", "%d gateways run, processes %v", len(st.Gateways), st.Gateways)
 }
 
 func (st state) crashLoop() check.Result {
@@ -111,7 +129,8 @@ func (st state) crashLoop() check.Result {
 	recent := 0
 	for _, end := range st.Ends {
 		at, err := time.Parse(time.RFC3339, end[0])
-		if err == nil && time.UnixMilli(int64(st.Now*1000)).Sub(at) < crashSpan && end[1] != "0" && end[1] != "143" {
+		ago := time.UnixMilli(int64(st.Now * 1000)).Sub(at)
+		if err == nil && ago < crashSpan && ago > -time.Minute && end[1] != "0" && end[1] != "143" {
 			recent++
 		}
 	}

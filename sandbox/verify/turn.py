@@ -1,5 +1,4 @@
 import shutil
-import tempfile
 
 
 def endpoint():

@@ -1,0 +1,198 @@
+package verify
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hermesbox/hermesbox/internal/dockertest"
+)
+
+// away are the paths of the facts, put below a directory of the test.
+func away(dir string) []string {
+	var out []string
+	for _, path := range []string{"/root/.hermes", "/opt/hermes-common-skills", "/opt/hermes-agent", "/usr/share/hermesbox", "/workspace"} {
+		out = append(out, `"`+path, `"`+dir+path)
+	}
+	out = append(out, "environment(1)", "environment(os.getpid())")
+	return append(out, `("/root", "/home", `, `("`+dir+`/root", `)
+}
+
+// plantTree writes files; a name that ends in / is a directory, one with -> a link,
+// one that ends in | a named pipe.
+func plantTree(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name, target, isLink := strings.Cut(name, "->")
+		path := filepath.Join(dir, strings.TrimRight(name, "|"))
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		switch {
+		case err != nil:
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(path, 0o755)
+		case strings.HasSuffix(name, "|"):
+			err = syscall.Mkfifo(path, 0o600)
+		case isLink:
+			err = os.Symlink(target, path)
+		default:
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHostileFiles: whatever lies in the places that are looked at, looking ends
+// and takes nothing for what it is not.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plantTree(t, dir, map[string]string{
+		"root/.hermes/config.yaml|": "", "root/.hermes/a\nb\xff/": "", "root/.hermes/SOUL.md->gone": "",
+		"opt/hermes-agent/tools/pipe.py|": "", "opt/hermes-agent/ok.py": "x", "opt/hermes-agent/out->../../etc/passwd": "",
+		"opt/hermes-agent/.venv/pipe|": "", "opt/hermes-agent/tools/__pycache__/x.pyc": "", "opt/hermes-agent/x.egg-info/PKG": "",
+		"opt/hermes-common-skills/": "", "workspace/": "",
+		"root/.netrc->gone": "", "root/.pypirc|": "", "root/.ssh/deploy": "-----BEGIN OPENSSH PRIVATE KEY-----\n", "root/.ssh/deploy.pub": "ssh-ed25519 A\n",
+		"root/.env": "", "root/a/.token": "t", "root/.token->.hermes/web-ui/.token": "", "root/.hermes/web-ui/.token": "t",
+	})
+	want := []string{"home", "source", "secrets"}
+	found := here(t, "facts.py", map[string]any{"want": want}, away(dir)...)
+
+	var home struct {
+		Config *string           `json:"config"`
+		Names  map[string]string `json:"names"`
+	}
+	if err := found.read("home", &home); err != nil || home.Config != nil {
+		t.Errorf("a pipe for settings: %v, %v", home.Config, err)
+	}
+	if diff := cmp.Diff(map[string]string{"config.yaml": "file", "a\nb\\xff": "dir", "SOUL.md": "link", "web-ui": "dir"}, home.Names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	var source tree
+	if err := found.read("source", &source); err != nil {
+		t.Fatal(err)
+	}
+	got, err := sums(source.Files)
+	if _, ok := got["ok.py"]; err != nil || !ok || len(got) != 1 {
+		t.Errorf("files: %v, %v", got, err)
+	}
+	if diff := cmp.Diff([][]string{{"tools/pipe.py"}, {"out"}}, [][]string{source.Odd, source.Outside}); diff != "" {
+		t.Errorf("neither file nor directory, outside (-want +got):\n%s", diff)
+	}
+	var secrets struct {
+		Files []secretFile `json:"files"`
+	}
+	if err := found.read("secrets", &secrets); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, f := range secrets.Files {
+		if paths = append(paths, strings.TrimPrefix(f.Path, dir)); f.At == 0 {
+			t.Errorf("%s was never changed", f.Path)
+		}
+	}
+	if diff := cmp.Diff([]string{"/root/.ssh/deploy", "/root/a/.token"}, paths); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+}
+
+// script runs the functions of the facts with a line of Python behind.
+func script(t *testing.T, line string) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		dockertest.Missing(t, "python", "no python3")
+	}
+	var text string
+	for _, part := range []string{"frame.py", "facts.py"} {
+		b, err := probeFiles.ReadFile(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(b)
+	}
+	defs, _, ok := strings.Cut(text, "for name, gather in")
+	if !ok {
+		t.Fatal("facts.py does not end with its sections")
+	}
+	out, err := exec.CommandContext(t.Context(), python, "-I", "-S", "-B", "-c", defs+line, "m", "{}").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestIsGateway: which processes are a gateway, and of which home.
+func TestIsGateway(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"/v/bin/python /v/bin/hermes gateway run --replace":     "/root/.hermes",
+		"/v/bin/hermes gateway run":                             "/root/.hermes",
+		"/v/bin/hermes gateway":                                 "/root/.hermes",
+		"python -m hermes_cli.main --profile work gateway run":  "/root/.hermes/profiles/work",
+		"python /v/bin/hermes -p work gateway run":              "/root/.hermes/profiles/work",
+		"python /v/bin/hermes --accept-hooks gateway run":       "/root/.hermes",
+		"python /v/bin/hermes --profile=work gateway --replace": "/root/.hermes/profiles/work",
+		"python /v/bin/hermes gateway status":                   "",
+		"python /v/bin/hermes chat gateway run":                 "",
+		"grep hermes gateway run":                               "",
+		"node server.js":                                        "",
+		"":                                                      "",
+	}
+	lines := [][]string{}
+	var want []string
+	for _, line := range slices.Sorted(maps.Keys(cases)) {
+		lines, want = append(lines, append(strings.Split(line, " "), "")), append(want, line+": "+cases[line])
+	}
+	said := script(t, "print(json.dumps([home_of(99999999, a) if is_gateway(a) else '' for a in "+quoted(t, lines)+"]))")
+	var got []string
+	if err := json.Unmarshal([]byte(said), &got); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for i := range got {
+		got[i] = strings.Join(lines[i][:len(lines[i])-1], " ") + ": " + got[i]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("homes of gateways (-want +got):\n%s", diff)
+	}
+}
+
+// TestRunBounded: a program that does not end, speaks without end or leaves
+// others behind keeps nobody waiting.
+func TestRunBounded(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"echo out; echo err >&2; exit 3":     `{"code": 3, "out": "out\n", "err": "err\n"}`,
+		"cat":                                `{"code": 0, "out": "given", "err": ""}`,
+		"sleep 300":                          `{"code": -1, "out": "", "err": "no end within 1 seconds"}`,
+		"yes":                                `{"code": -1, "out": "", "err": "it says too much"}`,
+		"sleep 300 & echo left behind":       `{"code": 0, "out": "left behind\n", "err": ""}`,
+		"printf '\\377'; trap '' TERM; exit": `{"code": 0, "out": "\ufffd", "err": ""}`,
+	} {
+		got := script(t, "SAID = 1 << 20\nprint(json.dumps(run(['/bin/sh', '-c', "+quoted(t, line)+"], {}, 1, data=b'given')))")
+		if got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if got := script(t, "print(run(['/no/such'], {}, 1)['code'])"); got != "127" {
+		t.Errorf("no program: %s", got)
+	}
+}
+
+func quoted(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
