@@ -5,10 +5,10 @@ GO ?= go
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo lint format bench fuzz clean
+.PHONY: help build test demo demo-down lint format bench fuzz clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | sort | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | expand -t 12
 
 build: ## bin/hermesbox for this machine; its version is git's
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -o bin/hermesbox ./cmd/hermesbox
@@ -16,8 +16,11 @@ build: ## bin/hermesbox for this machine; its version is git's
 test: ## format, vet, cross-compile, every test; starts what it needs on Debian 12 as root
 	scripts/test.sh
 
-demo: ## Hermes Agent 0.19.0 to a tested image, from nothing
+demo: ## Hermes Agent 0.19.0 to a verified sandbox on the local Cube, and what breaks one
 	scripts/demo.sh
+
+demo-down: ## end the local Cube and the demo's model endpoint
+	scripts/demo.sh down
 
 lint: ## golangci-lint, pinned in tools/go.mod
 	$(TOOL) golangci-lint run ./...

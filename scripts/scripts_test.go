@@ -50,6 +50,10 @@ func TestBadUse(t *testing.T) {
 		{name: "today with a long name", env: []string{"HERMESBOX_TODAY_NAME=abcdefghijkl"}, argv: []string{"today.sh", "status"}, code: 1, stderr: `"abcdefghijkl" is not 1 to 11`},
 		{name: "today with a path for a name", env: []string{"HERMESBOX_TODAY_NAME=../x"}, argv: []string{"today.sh", "clean"}, code: 1, stderr: `"../x" is not`},
 		{name: "standin without an envd", env: []string{"HERMESBOX_STANDIN_ENVD=/nonexistent"}, argv: []string{"standin/base/build.sh"}, code: 1, stderr: "/nonexistent"},
+		{name: "demo with another verb", argv: []string{"demo.sh", "up"}, code: 2, stderr: "usage: demo.sh [down]"},
+		{name: "model without a verb", argv: []string{"demo/model.sh"}, code: 2, stderr: "usage: model.sh start IMAGE"},
+		{name: "model of no image", argv: []string{"demo/model.sh", "start"}, code: 2, stderr: "usage: model.sh start IMAGE"},
+		{name: "breakages of no sandbox", argv: []string{"demo/breakages.sh", "run", "hermesbox.yaml"}, code: 2, stderr: "usage: breakages.sh run|mend CONFIG SANDBOX"},
 		{name: "rootfs without an archive", argv: []string{"standin/base/rootfs.sh"}, code: 2, stderr: "usage: rootfs.sh OUT.tar"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

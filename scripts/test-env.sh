@@ -9,8 +9,8 @@
 # loads the stand-in base into both. down ends what up started and nothing
 # else; packages stay. On anything but Debian 12 as root, up prints nothing:
 # tests without their backends are then skipped. docker makes sure that an Engine
-# answers, and starts only that; ca-bundle prints the certificates that a build
-# needs behind a TLS-inspecting proxy.
+# answers and that the demo has its packages, and starts only that; ca-bundle
+# prints the certificates that a build needs behind a TLS-inspecting proxy.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,18 +32,21 @@ supported() {
 	)
 }
 
-# missing prints the packages that are not installed.
+# What the demo needs besides an Engine.
+for_demo=(ca-certificates curl debootstrap python3 python3-venv)
+
+# missing prints which packages are not installed.
 missing() {
 	local p
-	for p in "${packages[@]}"; do
+	for p in "$@"; do
 		if [ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" != installed ]; then echo "$p"; fi
 	done
 }
 
-# install_packages adds what is missing, without letting any of it start its services.
+# install_packages adds those that are missing, without letting any of them start its services.
 install_packages() {
 	local want policy=/usr/sbin/policy-rc.d
-	want=$(missing)
+	want=$(missing "$@")
 	if [ -z "$want" ]; then return; fi
 	say "installing" $want
 	if [ ! -e "$policy" ]; then
@@ -142,7 +145,7 @@ up() {
 		say "not Debian 12 as root: tests that need Docker Engines of their own are skipped"
 		return
 	fi
-	install_packages
+	install_packages "${packages[@]}"
 	start_docker
 	start_today
 	today=$(today_host)
@@ -158,14 +161,18 @@ down() {
 	stop_docker
 }
 
-# docker_only makes sure that an Engine answers, wherever the docker command looks for it.
+# docker_only makes sure that an Engine answers, wherever the docker command looks for it, and
+# that the demo's packages are there. Docker's own are left alone where an Engine answers.
 docker_only() {
-	if docker version >/dev/null 2>&1; then return; fi
+	if docker version >/dev/null 2>&1; then
+		if supported; then install_packages "${for_demo[@]}"; fi
+		return
+	fi
 	if ! supported; then
 		say "no Docker Engine answers: start one, then run this again"
 		return 1
 	fi
-	install_packages
+	install_packages "${packages[@]}"
 	start_docker
 }
 
