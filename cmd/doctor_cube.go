@@ -3,10 +3,13 @@ package cmd
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,70 +26,69 @@ type cubePatient struct {
 	cfg   config.Config
 	local bool
 	boxes *sandboxes // nil where there is none to ask
-	why   error      // there is none
 }
 
-// examineCube looks at the Cube, at what leads to its sandboxes, and at the
-// nodes. Nothing is started.
+// noCube tells that none is configured.
+func noCube(cfg config.Cube) bool {
+	return cfg.Engine != "local" && cfg.APIURL == "" && cfg.MasterAddr == ""
+}
+
+// examineCube looks at the Cube, and at what leads to its sandboxes. Nothing is started.
 func (a *app) examineCube(ctx context.Context, cfg config.Config) []check.Check {
 	p := &cubePatient{app: a, cfg: cfg, local: cfg.Cube.Engine == "local"}
-	if !p.local && cfg.Cube.APIURL == "" && cfg.Cube.MasterAddr == "" {
-		p.why = errNoCube
-	} else {
-		p.boxes, p.why = a.openSandboxes(ctx, cfg, p.local, false)
-	}
-	if p.boxes != nil {
+	opened := hand[*sandboxes]()
+	cube := judge(ctx, "cube", "Cube answers", "see whether curl gets an answer from cube.api_url", func(ctx context.Context) check.Result {
+		if noCube(cfg.Cube) {
+			return skip("no Cube is configured: --cube local uses this machine's, cube.api_url names a cluster's")
+		}
+		boxes, err := a.openSandboxes(ctx, cfg, p.local, false)
+		if err != nil {
+			return cubeRefusal(err)
+		}
+		opened <- boxes
+		return p.health(ctx, boxes.link)
+	})
+	var ok bool
+	if p.boxes, ok = opened.take(); ok {
 		defer p.boxes.close()
 	}
-	cubeCheck := check.Run("cube", "Cube answers", func() check.Result { return p.health(ctx) })
-	after := func(id, title string, ask func(context.Context) check.Result) check.Check {
-		return check.Run(id, title, func() check.Result {
-			switch cubeCheck.Status {
+	after := func(id, title, stuck string, ask func(context.Context) check.Result) exam {
+		return one(id, title, stuck, func(ctx context.Context) check.Result {
+			switch cube.Status {
 			case check.Skip:
-				return skip(cubeCheck.Evidence)
+				return skip(cube.Evidence)
 			case check.Fail:
-				return check.Result{Status: check.Skip, Because: "cube", Evidence: "not judged because cube did not pass"}
+				return skipBecause("cube")
 			}
 			return ask(ctx)
 		})
 	}
-	return append([]check.Check{
-		cubeCheck,
-		after("auth", "Cube lets us in", p.auth),
-		after("version", "Cube has what sandboxes need", p.version),
-		after("clock", "Cube's clock is ours", p.clock),
-		after("domain", "the names of sandboxes resolve", p.domain),
-		after("proxy", "sandboxes are reached", p.proxy),
-	}, p.nodes(ctx)...)
+	return append([]check.Check{cube}, together(ctx,
+		after("auth", "Cube lets us in", "see whether curl gets an answer from cube.api_url", p.auth),
+		after("version", "Cube has what sandboxes need", "see whether curl gets an answer from cube.api_url", p.version),
+		after("clock", "Cube's clock is ours", "see whether curl gets an answer from cube.api_url", p.clock),
+		after("domain", "the names of sandboxes resolve", "see whether the resolver of this machine answers", p.domain),
+		after("proxy", "sandboxes are reached", "see whether curl gets an answer from the proxy", p.proxy),
+	)...)
 }
 
-var errNoCube = errors.New("no Cube is configured")
-
-func skip(why string) check.Result { return check.Result{Status: check.Skip, Evidence: why} }
-
-// wrong is a check that failed by an error, with the hint that a command would end in.
-func wrong(err error, hint string) check.Result {
-	var f *failure
-	if errors.As(err, &f) && f.hint != "" {
-		hint = f.hint
-	}
-	return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: hint}
-}
-
-func (p *cubePatient) health(ctx context.Context) check.Result {
-	switch {
-	case errors.Is(p.why, errNoCube):
-		return skip("no Cube is configured: --cube local uses this machine's, cube.api_url names a cluster's")
-	case errors.Is(p.why, localcube.ErrNotRunning):
+// cubeRefusal is about a Cube that cannot be asked.
+func cubeRefusal(err error) check.Result {
+	if errors.Is(err, localcube.ErrNotRunning) {
 		return skip("no local Cube runs: up, template create and sandbox create start one")
-	case p.why != nil:
-		return wrong(p.why, "")
 	}
-	if err := p.boxes.link.Health(ctx); err != nil {
-		return wrong(cubeFailed(err), "check cube.api_url and cube.master_addr")
+	return wrong(err, "correct what it names under cube in hermesbox.yaml, or the variable that stands for it")
+}
+
+func (p *cubePatient) health(ctx context.Context, link *connected) check.Result {
+	if err := link.Health(ctx); err != nil {
+		if hint := tlsHint(err, "cube.api_url"); hint != "" {
+			return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: hint}
+		}
+		return wrong(cubeFailed(err), "check cube.api_url and cube.master_addr, and the network in between")
 	}
 	if p.local {
-		return check.Result{Status: check.Pass, Evidence: fmt.Sprintf("the local Cube, pid %d, at %s", p.boxes.link.status.PID, p.boxes.link.status.APIURL)}
+		return check.Result{Status: check.Pass, Evidence: fmt.Sprintf("the local Cube, pid %d, at %s", link.status.PID, link.status.APIURL)}
 	}
 	return check.Result{Status: check.Pass, Evidence: strings.Join(strings.Fields(p.cfg.Cube.APIURL+" "+p.cfg.Cube.MasterAddr), " and ")}
 }
@@ -132,11 +134,11 @@ func (p *cubePatient) clock(ctx context.Context) check.Result {
 		return skip(map[bool]string{true: "the local Cube is on this machine", false: "cube.api_url is not set"}[p.local])
 	}
 	began := time.Now()
-	_, text, err := p.get(ctx, envd.Target{URL: p.cfg.Cube.APIURL})
+	got, err := p.get(ctx, envd.Target{URL: p.cfg.Cube.APIURL})
 	if err != nil {
-		return wrong(err, "check cube.api_url")
+		return wrong(err, firstOf(tlsHint(err, "cube.api_url"), "check cube.api_url"))
 	}
-	date, err := http.ParseTime(text)
+	date, err := http.ParseTime(got.date)
 	if err != nil {
 		return skip("its answers have no date")
 	}
@@ -190,37 +192,85 @@ func (p *cubePatient) host() string {
 	return envd.HostName(webUIPort, "doctor", domain)
 }
 
-// proxy asks for a sandbox that is not there: any answer will do.
+// proxy asks for a sandbox that is not there: any answer that a CubeProxy gives will do.
 func (p *cubePatient) proxy(ctx context.Context) check.Result {
 	route := p.boxes.client.Route
 	if route.Proxy.Host == "" && route.Domain == "" {
 		return skip("neither cube.proxy nor cube.domain is set: Cube tells the domain of each sandbox")
 	}
 	target := route.Target(envd.Port, sandbox.Sandbox{ID: "doctor"})
-	status, _, err := p.get(ctx, target)
+	got, err := p.get(ctx, target)
 	if err != nil {
-		return wrong(err, "check cube.proxy and cube.domain, and that a firewall lets you there")
+		return wrong(err, firstOf(tlsHint(err, "cube.proxy.scheme"), "check cube.proxy and cube.domain, and that a firewall lets you there"))
 	}
-	return check.Result{Status: check.Pass, Evidence: fmt.Sprintf("%s answers, HTTP %d for a sandbox that is not there", firstOf(target.Dial, target.URL), status)}
+	where := firstOf(target.Dial, target.URL)
+	switch {
+	case wantsTLS(got.text):
+		return check.Result{Status: check.Fail, Evidence: where + " speaks TLS: " + got.text, Remedy: "set cube.proxy.scheme to https"}
+	case !slices.Contains(absent, got.status):
+		return check.Result{
+			Status: check.Fail, Evidence: fmt.Sprintf("%s answers HTTP %d for a sandbox that is not there, as no CubeProxy does", where, got.status),
+			Remedy: "something else listens there: check cube.proxy and cube.domain, port and scheme included",
+		}
+	}
+	return check.Result{Status: check.Pass, Evidence: fmt.Sprintf("%s answers, HTTP %d for a sandbox that is not there", where, got.status)}
 }
 
-// get asks for the root of a target, and returns the status and Date of the answer.
-func (p *cubePatient) get(ctx context.Context, t envd.Target) (status int, date string, err error) {
+// absent is what CubeProxy has answered, in one version or another, for a sandbox
+// that it does not know.
+var absent = []int{
+	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusGone,
+	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
+}
+
+// answered is what a server said.
+type answered struct {
+	status     int
+	date, text string
+}
+
+// get asks for the root of a target.
+func (p *cubePatient) get(ctx context.Context, t envd.Target) (got answered, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.URL, nil)
 	if err != nil {
-		return 0, "", fmt.Errorf("asking %s: %w", t.URL, err)
+		return got, fmt.Errorf("asking %s: %w", t.URL, err)
 	}
 	client := p.boxes.client.Route.HTTP(t)
 	defer client.CloseIdleConnections()
 	answer, err := client.Do(req)
 	if err != nil {
-		var certificate *tls.CertificateVerificationError
-		if errors.As(err, &certificate) {
-			return 0, "", &failure{err: err, code: exitFailed, hint: "name the authority in cube.ca_file"}
-		}
-		return 0, "", err
+		return got, err
 	}
-	return answer.StatusCode, answer.Header.Get("Date"), answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	got = answered{answer.StatusCode, answer.Header.Get("Date"), strings.TrimSpace(string(text))}
+	return got, errors.Join(err, answer.Body.Close())
+}
+
+// wantsTLS tells from an answer that plain HTTP was spoken to a port for TLS.
+func wantsTLS(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "http request to an https server") || strings.Contains(text, "plain http request was sent to https port")
+}
+
+// tlsHint is the next step where an address and the server behind it do not agree
+// about TLS; key is what says which to speak. It is empty for other errors.
+func tlsHint(err error, key string) string {
+	var certificate *tls.CertificateVerificationError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch text := err.Error(); {
+	case errors.As(err, &host):
+		return "use a name that its certificate has, or give it a certificate for this one"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "renew its certificate, or set the clock of this machine"
+	case errors.As(err, &certificate):
+		return "name the authority in cube.ca_file"
+	case strings.Contains(text, "gave HTTP response to HTTPS client"), strings.Contains(text, "does not look like a TLS handshake"):
+		return "it speaks plain HTTP: write http in " + key
+	case wantsTLS(text):
+		return "it speaks TLS: write https in " + key
+	}
+	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/config"
@@ -12,81 +11,87 @@ import (
 	"github.com/hermesbox/hermesbox/skills"
 )
 
-// nodes are one check a node, all asked at once.
-func (p *cubePatient) nodes(ctx context.Context) []check.Check {
-	var nodes []node.Node
-	switch {
-	case !p.local:
-		nodes = p.app.sshNodes(ctx, p.cfg.Nodes)
-		defer closeNodes(nodes) //nolint:errcheck // they were only looked at
-	case p.boxes != nil:
-		nodes = p.boxes.client.Nodes
+// examineNodes is one check a node, all asked at once.
+func (a *app) examineNodes(ctx context.Context, cfg config.Config) []check.Check {
+	local := cfg.Cube.Engine == "local"
+	nodes := func(ask func(context.Context) check.Result) []check.Check {
+		return one("nodes", "the nodes are ready", "hermesbox local status shows whether it answers", ask)(ctx)
 	}
-	if len(nodes) == 0 {
-		why := "no nodes are configured: directories must exist on them"
-		if p.local {
-			why = "no local Cube runs"
-		}
-		return []check.Check{check.Run("nodes", "the nodes are ready", func() check.Result { return skip(why) })}
+	if err := checkShared(cfg.SharedRoot, local); err != nil && (local || len(cfg.Nodes) > 0) {
+		return nodes(func(context.Context) check.Result { return wrong(err, "") })
 	}
-	f := &fleet{cfg: p.cfg, local: p.local, nodes: nodes}
-	checks := make([]check.Check, len(nodes))
+	f := &fleet{cfg: cfg, local: local}
+	if !local {
+		f.nodes = a.sshNodes(ctx, cfg.Nodes)
+	} else if opened := a.localFleet(ctx, cfg, f); opened != nil {
+		return nodes(func(context.Context) check.Result { return *opened })
+	}
+	defer f.close() //nolint:errcheck // they were only looked at
+	if len(f.nodes) == 0 {
+		return nodes(func(context.Context) check.Result {
+			return skip("no nodes are configured: directories must exist on them")
+		})
+	}
+	checks := make([]check.Check, len(f.nodes))
 	f.each(func(i int, n node.Node) {
 		checks[i] = check.Run("node "+n.Name(), "the node is ready", func() check.Result {
-			found, err := f.check(ctx, p.app, n)
-			if errors.Is(err, errNoHelper) {
-				return skip("the Engine has no image to look with; up builds one")
-			}
-			return condense(found.Checks, p.app.again()+" node check "+n.Name()+" tells more")
+			return inTime(ctx, nodePatience, "log in by hand and see what hangs there: a disk of "+cfg.SharedRoot+", for one", func(ctx context.Context) check.Result {
+				return a.examineNode(ctx, f, n)
+			})
 		})
 	})
 	return checks
 }
 
-// condense makes one result of many checks; more is the remedy where none has one.
-func condense(checks []check.Check, more string) check.Result {
-	out := check.Result{Status: check.Worst(checks), Evidence: "every check passed"}
-	var seen []string
-	for _, c := range checks {
-		if c.Status != out.Status || c.Status == check.Pass {
-			continue
-		}
-		seen = append(seen, c.ID+": "+c.Evidence)
-		if out.Remedy == "" {
-			out.Remedy = c.Remedy
-		}
+func (a *app) examineNode(ctx context.Context, f *fleet, n node.Node) check.Result {
+	found, err := f.check(ctx, a, n)
+	if errors.Is(err, errNoHelper) {
+		return skip("the Engine has no image to look with; up builds one")
 	}
-	if len(seen) > 0 {
-		out.Evidence = strings.Join(seen, "; ")
-		out.Remedy = firstOf(out.Remedy, more)
+	return condense(found.Checks, "every check passed", a.again()+" node check "+n.Name()+" tells more")
+}
+
+// localFleet gives a fleet the local Cube's node; what is returned tells why not.
+func (a *app) localFleet(ctx context.Context, cfg config.Config, f *fleet) *check.Result {
+	opened := hand[[]node.Node]()
+	r := inTime(ctx, doctorPatience, "hermesbox local status shows whether it answers", func(ctx context.Context) check.Result {
+		link, err := a.openCube(ctx, cfg.Cube, true, false)
+		switch {
+		case notRunning(err):
+			return skip("no local Cube runs")
+		case err != nil:
+			return wrong(err, "")
+		}
+		opened <- []node.Node{&lateNode{open: func(ctx context.Context) (node.Node, error) { return a.localNode(ctx, cfg, link, "") }}}
+		return check.Result{Status: check.Pass}
+	})
+	var ok bool
+	if f.nodes, ok = opened.take(); ok {
+		return nil
 	}
-	return out
+	return &r
 }
 
 // examineSkills lints the public skills, where there are some.
-func examineSkills(loaded *config.Loaded) check.Check {
-	return check.Run("skills", "the public skills are fit for Hermes", func() check.Result {
-		if _, err := os.Stat(loaded.Config.Skills.Source); errors.Is(err, os.ErrNotExist) || loaded.Config.Skills.Source == "" {
-			return skip("there is no directory " + loaded.Config.Skills.Source)
-		}
-		set, err := loadSkills(loaded, nil)
-		if err != nil {
-			return wrong(err, "")
-		}
-		return condense(skills.Lint(set, bundledOf(loaded.Config.Source)), "hermesbox skills lint tells more")
-	})
+func examineSkills(loaded *config.Loaded) check.Result {
+	if _, err := os.Stat(loaded.Config.Skills.Source); errors.Is(err, os.ErrNotExist) || loaded.Config.Skills.Source == "" {
+		return skip("there is no directory " + loaded.Config.Skills.Source)
+	}
+	set, err := loadSkills(loaded, nil)
+	if err != nil {
+		return wrong(err, "")
+	}
+	return condense(skills.Lint(set, bundledOf(loaded.Config.Source)), "every check passed", "hermesbox skills lint tells more")
 }
 
 // examineBrowser tells whether sandbox open can open one.
-func (a *app) examineBrowser() check.Check {
-	return check.Run("browser", "sandbox open finds a browser", func() check.Result {
-		if !isTerminal(a.rawErr) {
-			return skip("no terminal: nobody opens a browser here")
-		}
-		path, err := browser()
-		if err != nil {
-			return check.Result{Status: check.Warn, Evidence: err.Error(), Remedy: "hermesbox sandbox url SANDBOX --with-token prints the address to open"}
-		}
-		return check.Result{Status: check.Pass, Evidence: path}
-	})
+func (a *app) examineBrowser() check.Result {
+	if !isTerminal(a.rawErr) {
+		return skip("no terminal: nobody opens a browser here")
+	}
+	path, err := browser()
+	if err != nil {
+		return check.Result{Status: check.Warn, Evidence: err.Error(), Remedy: "hermesbox sandbox url SANDBOX --with-token prints the address to open"}
+	}
+	return check.Result{Status: check.Pass, Evidence: path}
 }

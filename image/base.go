@@ -152,19 +152,35 @@ func (e *Engine) registryDigest(ctx context.Context, named reference.Named) (str
 	return found.Descriptor.Digest.String(), nil
 }
 
+// dockerHub is the key of Docker Hub's credentials.
+const dockerHub = "https://index.docker.io/v1/"
+
 // encodedAuth is the credential for a registry, as the Engine's API takes it.
 func (e *Engine) encodedAuth(domain string) (string, error) {
+	auth, err := e.authOf(domain)
+	if err != nil {
+		return "", err
+	}
+	return registry.EncodeAuthConfig(auth)
+}
+
+// errCredentials means that the Docker configuration does not give credentials,
+// for want of a helper for one.
+var errCredentials = errors.New("reading credentials")
+
+// authOf is the credential for a registry; one without a name has none.
+func (e *Engine) authOf(domain string) (registry.AuthConfig, error) {
 	if domain == "docker.io" {
-		domain = "https://index.docker.io/v1/"
+		domain = dockerHub
 	}
 	cred, err := e.Config.GetAuthConfig(domain)
 	if err != nil {
-		return "", fmt.Errorf("reading credentials for %s: %w", domain, err)
+		return registry.AuthConfig{}, fmt.Errorf("%w for %s: %w", errCredentials, domain, err)
 	}
-	return registry.EncodeAuthConfig(registry.AuthConfig{
+	return registry.AuthConfig{
 		Username: cred.Username, Password: cred.Password, Auth: cred.Auth,
 		ServerAddress: cred.ServerAddress, IdentityToken: cred.IdentityToken, RegistryToken: cred.RegistryToken,
-	})
+	}, nil
 }
 
 func imagePlatform(found image.InspectResponse) string {

@@ -2,11 +2,17 @@ package image
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
+	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/registry"
 	"golang.org/x/sys/unix"
 
 	"github.com/hermesbox/hermesbox/internal/check"
@@ -63,6 +69,8 @@ func (e *Engine) CheckBase(ctx context.Context, spec DoctorSpec) check.Result {
 	switch {
 	case errors.Is(err, ErrBaseMoved):
 		return failing("hermesbox build --update-base takes the new one", "%v", err)
+	case errors.Is(err, errCredentials):
+		return failing(remedyHelper(spec.Base), "%v", err)
 	case err != nil:
 		return failing("log in to the registry with docker login, load the image into the Engine, or name another base in image.base", "%v", err)
 	case !base.Local && !e.canHave(ctx, base):
@@ -87,6 +95,107 @@ func (e *Engine) canHave(ctx context.Context, base Base) bool {
 	}
 	_, err = e.registryDigest(ctx, named)
 	return err == nil
+}
+
+// CheckPush tells whether an image of a name may be pushed, as far as that shows
+// without a push: whether the name has a registry, whether there are credentials
+// for it, and whether it takes them.
+func (e *Engine) CheckPush(ctx context.Context, name string) check.Result {
+	named, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return failing("correct image.name", "%q is no image name: %v", name, err)
+	}
+	domain := reference.Domain(named)
+	if domain == "docker.io" && strings.HasPrefix(reference.Path(named), "library/") {
+		return failing("name a repository with its registry in image.name, such as registry.example.com/team/hermes-studio", "%s names no registry that takes pushes", name)
+	}
+	auth, err := e.authOf(domain)
+	if err != nil {
+		return failing(remedyHelper(name), "%v", err)
+	}
+	if auth == (registry.AuthConfig{ServerAddress: auth.ServerAddress}) {
+		return e.checkAnonymous(ctx, named)
+	}
+	auth.ServerAddress = domain
+	if domain == "docker.io" {
+		auth.ServerAddress = dockerHub
+	}
+	_, err = e.API.RegistryLogin(ctx, auth)
+	switch {
+	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err):
+		return failing("docker login "+domain, "%s does not take the credentials of %s: %v", domain, firstOf(auth.Username, "the Docker configuration"), err)
+	case err != nil:
+		return failing("check the registry of image.name, and the network between it and the Engine", "asking %s: %v", domain, err)
+	}
+	return passed("%s takes the credentials of %s", domain, firstOf(auth.Username, "the Docker configuration"))
+}
+
+// checkAnonymous is about a registry for which there are no credentials.
+func (e *Engine) checkAnonymous(ctx context.Context, named reference.Named) check.Result {
+	domain := reference.Domain(named)
+	_, err := e.registryDigest(ctx, reference.TagNameOnly(named))
+	if err != nil && !errdefs.IsUnauthorized(err) && !errdefs.IsPermissionDenied(err) && !errdefs.IsNotFound(err) {
+		return failing("check the registry of image.name, and the network between it and the Engine", "asking %s: %v", domain, err)
+	}
+	return check.Result{Status: check.Warn, Evidence: "no credentials for " + domain, Remedy: "docker login " + domain + ", unless it takes pushes from everybody"}
+}
+
+// remedyHelper is about a credential helper that does not work.
+func remedyHelper(name string) string {
+	domain := "its registry"
+	if named, err := reference.ParseNormalizedNamed(name); err == nil {
+		domain = reference.Domain(named)
+	}
+	return "install the credential helper that config.json names in credsStore or credHelpers, or see what is wrong with it; or take it out there, and docker login " + domain
+}
+
+func firstOf(value, none string) string {
+	if value == "" {
+		return none
+	}
+	return value
+}
+
+// CheckCABundle looks at the certificates that a build is given; "" is none.
+func CheckCABundle(path string) check.Result {
+	if path == "" {
+		return check.Result{Status: check.Skip, Evidence: "image.ca_bundle is not set: builds trust what the base trusts"}
+	}
+	bundle, err := readCABundle(path)
+	if err != nil {
+		return failing("name a PEM file of certificates in image.ca_bundle, or leave it away where no proxy inspects TLS", "%v", err)
+	}
+	all, over, last := 0, 0, time.Time{}
+	for block, rest := pem.Decode(bundle.Value); block != nil; block, rest = pem.Decode(rest) {
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			continue // readers of bundles pass over what they do not know
+		}
+		all++
+		if time.Now().After(cert.NotAfter) {
+			over++
+			last = cert.NotAfter
+		}
+	}
+	const remedy = "get the new certificate from whoever runs the proxy, or set the clock of this machine"
+	switch {
+	case all == over:
+		return failing(remedy, "every certificate in %s has expired, the last on %s", path, last.Format(time.DateOnly))
+	case over > 0:
+		return check.Result{Status: check.Warn, Evidence: fmt.Sprintf("%d of %d certificates in %s have expired", over, all, path), Remedy: remedy}
+	}
+	return passed("%s: certificates: %d", path, all)
+}
+
+// CheckPackage looks at the Web UI's package that a build is given; "" is none.
+func CheckPackage(path string) check.Result {
+	if path == "" {
+		return check.Result{Status: check.Skip, Evidence: "image.web_ui.package is not set: builds take it from the npm registry"}
+	}
+	if _, err := readPackage(path); err != nil {
+		return failing("make one with npm pack hermes-web-ui and name it in image.web_ui.package, or leave that away to use the npm registry", "%v", err)
+	}
+	return passed("%s", path)
 }
 
 // CheckDisk looks at the space where the Engine keeps images, if that is on this machine.
