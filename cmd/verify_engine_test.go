@@ -1,11 +1,13 @@
 package cmd_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"encoding/xml"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hermesbox/hermesbox/internal/check"
@@ -42,7 +44,11 @@ func TestVerify(t *testing.T) {
 		t.Errorf("no tally: %s", got.stderr)
 	}
 
+	b.killVerify()
 	got = b.run(0, "verify", "--only", "mounts,rebuild,isolation", "--output", "junit")
+	if !strings.Contains(got.stderr, "which a run left that was killed") {
+		t.Errorf("what a killed run left was not told of: %s", got.stderr)
+	}
 	if err := xml.Unmarshal([]byte(got.stdout), new(any)); err != nil || strings.Count(got.stdout, "<testcase ") != 3 {
 		t.Errorf("%v: %s", err, got.stdout)
 	}
@@ -62,6 +68,37 @@ func TestVerify(t *testing.T) {
 	for _, home := range homes {
 		if strings.HasPrefix(home.Name(), "verify-") {
 			t.Errorf("home %s is left", home.Name())
+		}
+	}
+}
+
+// killVerify kills a verify, which cannot be caught, and makes another one's
+// terminal go away, as soon as they have a sandbox.
+func (b *boxTest) killVerify() {
+	b.Helper()
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
+		cmd := prepare(b.Context(), b.T, b.dir, b.engine, "--cube", "local", "verify", "--only", "mounts,rebuild")
+		said, err := cmd.StderrPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		lines := bufio.NewScanner(said)
+		for lines.Scan() && !strings.Contains(lines.Text(), "step 5/10") {
+			continue
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			b.Fatal(err)
+		}
+		for lines.Scan() {
+			continue // until it has ended
+		}
+		_ = cmd.Wait() // the code says it
+		left := strings.Contains(b.run(0, "sandbox", "ls").stdout, "verify-")
+		if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGHUP && (code != 130 || left) || signal == syscall.SIGKILL && !left {
+			b.Fatalf("%s: exit code %d, left something: %v", signal, code, left)
 		}
 	}
 }
