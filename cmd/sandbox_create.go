@@ -81,7 +81,7 @@ func runSandboxCreate(ctx context.Context, app *app, out io.Writer, opts sandbox
 	}
 	defer all.close()
 	made, err := all.client.Create(ctx, spec)
-	return errors.Join(app.printCreated(out, made), all.createFailed(made, err))
+	return errors.Join(app.printCreated(out, made), all.createEnded(ctx, made, err))
 }
 
 // checkNode refuses a node that is not configured.

@@ -225,7 +225,8 @@ func TestSandboxCutShort(t *testing.T) {
 	b.image("hermesbox-test/boxes-slow:1", "RUN printf '#!/bin/sh\\nsleep 600\\n' >/usr/local/bin/hermes-studio\n")
 	b.run(0, "template", "create", "--image", "hermesbox-test/boxes-slow:1")
 	killed := b.cut("alice", func(*os.Process) { b.run(0, "sandbox", "stop", "alice") })
-	if killed.code != 1 || !strings.Contains(killed.stderr, "error: step 8/10 web ui: ") {
+	if killed.code != 1 || !strings.Contains(killed.stderr, "error: the sandbox was ended meanwhile: step 8/10 web ui: ") ||
+		!strings.Contains(killed.stderr, "hint: its home and workspace are intact") || strings.Contains(killed.stderr, "stays to be looked at") {
 		t.Errorf("deleted: exit code %d\n%s", killed.code, killed.stderr)
 	}
 	interrupted := b.cut("bob", func(p *os.Process) {

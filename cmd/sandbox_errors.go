@@ -1,8 +1,12 @@
 package cmd
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/envd"
@@ -11,6 +15,7 @@ import (
 
 // sandboxAdvices go from the most to the least telling.
 var sandboxAdvices = []advice{
+	{sandbox.ErrGone, exitFailed, "its home and workspace are intact: hermesbox sandbox create makes it again"},
 	{sandbox.ErrSpec, exitUsage, "correct the flag or the key in hermesbox.yaml; nothing was sent"},
 	{sandbox.ErrNoTemplate, exitFailed, "hermesbox up makes one, hermesbox template ls lists what there is; --template names another"},
 	{sandbox.ErrNoDefaultHome, exitFailed, "make one with hermesbox home seed --from-template"},
@@ -22,6 +27,7 @@ var sandboxAdvices = []advice{
 	{sandbox.ErrRunsAlready, exitFailed, "the image starts it at boot, so that all sandboxes share its memory: use an image that does not, such as hermesbox build's, or --no-web-ui"},
 	{sandbox.ErrBakedToken, exitFailed, "whoever has one sandbox of this template could open all: remove it from the image and make the template anew"},
 	{sandbox.ErrNoWebUI, exitFailed, "use a template of an image from hermesbox build, or --no-web-ui"},
+	{sandbox.ErrWebUI, exitFailed, "hermesbox sandbox logs shows what it says, hermesbox home show whether the home's config.yaml can be read"},
 	{sandbox.ErrSeedElsewhere, exitFailed, "try again, or use Cube 0.7.0 or later, which can be told the node: its name in nodes, or its address, must be as Cube lists it"},
 	{sandbox.ErrReadOnly, exitFailed, "mount it read-write on the node"},
 	{sandbox.ErrLocked, exitFailed, "try again when that run has ended"},
@@ -93,10 +99,39 @@ func (s *sandboxes) createFailed(made sandbox.Created, err error) error {
 	}
 	f := failed(sandboxFailed(err))
 	var step *sandbox.StepError
-	if !errors.As(err, &step) || step.ID == "" {
+	if !errors.As(err, &step) || step.ID == "" || errors.Is(err, sandbox.ErrGone) {
 		return f
 	}
 	s.app.note("sandbox %s stays to be looked at: %s sandbox show %[1]s, sandbox logs %[1]s, sandbox exec %[1]s -- COMMAND", step.ID, s.app.again())
 	s.app.note("%s sandbox rebuild %s makes it anew, with the same home and workspace; sandbox stop %[2]s ends it", s.app.again(), made.Name)
 	return f
+}
+
+// createEnded is createFailed, and looks whether somebody ended the sandbox meanwhile.
+func (s *sandboxes) createEnded(ctx context.Context, made sandbox.Created, err error) error {
+	if err == nil || made.ID == "" || errors.Is(err, sandbox.ErrGone) {
+		return s.createFailed(made, err)
+	}
+	patience := time.Duration(0)
+	if errors.Is(err, envd.ErrCut) || errors.Is(err, envd.ErrNoSandbox) {
+		patience = endingTime
+	}
+	for end := time.Now().Add(patience); ; {
+		if s.gone(ctx, made.ID) {
+			return s.createFailed(made, fmt.Errorf("%w meanwhile: %w", sandbox.ErrGone, err))
+		}
+		if ctx.Err() != nil || !time.Now().Before(end) {
+			return s.createFailed(made, err)
+		}
+		time.Sleep(endingTime / 10)
+	}
+}
+
+// endingTime is how long Cube lists a sandbox that is being ended, about.
+const endingTime = 5 * time.Second
+
+// gone tells whether Cube lists a sandbox no more.
+func (s *sandboxes) gone(ctx context.Context, id string) bool {
+	all, err := s.client.Cube.ListSandboxes(ctx, nil)
+	return err == nil && !slices.ContainsFunc(all, func(one cube.Sandbox) bool { return one.ID == id })
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +57,7 @@ func (s *sandboxes) resume(ctx context.Context, one sandbox.Sandbox) error {
 	if err == nil && !changed {
 		s.app.note("%s runs already", one.Title())
 	}
-	if errors.Is(err, cube.ErrNotFound) && one.Home != "" && s.listed(ctx, one.ID) {
+	if errors.Is(err, cube.ErrNotFound) && one.Home != "" && !s.gone(ctx, one.ID) {
 		return &failure{
 			err: err, code: exitFailed,
 			hint: "this Cube lists it and does not find it (0.7.0 can lose a paused one); home and workspace are intact: " +
@@ -66,12 +65,6 @@ func (s *sandboxes) resume(ctx context.Context, one sandbox.Sandbox) error {
 		}
 	}
 	return s.busy(one, err)
-}
-
-// listed tells whether Cube lists a sandbox now.
-func (s *sandboxes) listed(ctx context.Context, id string) bool {
-	all, err := s.client.List(ctx)
-	return err == nil && slices.ContainsFunc(all, func(one sandbox.Sandbox) bool { return one.ID == id })
 }
 
 // warnWriters says that a sandbox left over from a rebuild is about to write to

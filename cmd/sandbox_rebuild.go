@@ -15,11 +15,13 @@ import (
 type sandboxRebuildOptions struct {
 	sandboxOptions
 	outdated bool
+	node     string
 }
 
 func (o *sandboxRebuildOptions) AddFlags(flags *pflag.FlagSet) {
 	o.sandboxOptions.AddFlags(flags)
 	flags.BoolVar(&o.outdated, "outdated", false, "rebuild all that were made from an older template, one after the other")
+	flags.StringVar(&o.node, "node", "", "configured `node` to use, where several share one file system (default: the one that has the home)")
 }
 
 func newSandboxRebuild(app *app) *cobra.Command {
@@ -54,6 +56,10 @@ func runSandboxRebuild(ctx context.Context, app *app, out io.Writer, args []stri
 	if err != nil {
 		return err
 	}
+	if err := checkNode(loaded.Config, opts.node); err != nil {
+		return err
+	}
+	spec.Node = opts.node
 	s, err := app.makeSandboxes(ctx, loaded.Config, opts.template, &spec)
 	if err != nil {
 		return err
@@ -79,7 +85,7 @@ func (s *sandboxes) rebuild(ctx context.Context, old sandbox.Sandbox, spec sandb
 		s.app.note("%s is stopped, its home and workspace are intact; to go on: %s sandbox create --name %s --home %s --workspace %s%s",
 			old.Name, s.app.again(), old.Name, old.Home, old.Workspace, chosenFlags(old.Chosen))
 	}
-	return made, s.createFailed(made, err)
+	return made, s.createEnded(ctx, made, err)
 }
 
 // chosenFlags ask again for what was chosen.

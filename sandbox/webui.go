@@ -40,8 +40,17 @@ const (
 	webUIPoll    = 300 * time.Millisecond
 )
 
+// Bounds of the look at a home's settings.
+const (
+	configTimeout = 10 * time.Second
+	configLimit   = 1 << 20
+)
+
 // webUI is step 8.
 func (m *making) webUI(ctx context.Context) (outcome, error) {
+	if m.prepared.Home != Seeded {
+		m.judgeConfig(ctx)
+	}
 	if err := m.override(ctx, m.service, m.spec.Env); err != nil {
 		return outcome{}, err
 	}
@@ -55,6 +64,20 @@ func (m *making) webUI(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	return done("started")
+}
+
+// judgeConfig warns of settings that Hermes cannot read: the Web UI may then not
+// serve at all, and does not say why.
+func (m *making) judgeConfig(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, configTimeout)
+	defer cancel()
+	text, err := m.service.ReadFile(limited, HomeMount+"/config.yaml", configLimit)
+	if err != nil {
+		return // what needs it will say so
+	}
+	if problem := configProblem(text); problem != "" {
+		m.warn("home %s: %s; Hermes passes over all of it", m.made.Home, problem)
+	}
 }
 
 func startWebUI(ctx context.Context, service *envd.Client) error {

@@ -63,6 +63,26 @@ func TestWebUI(t *testing.T) {
 	}
 }
 
+// TestBrokenConfig: settings that Hermes cannot read are warned of before the Web UI is waited for.
+func TestBrokenConfig(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	spec := s.spec("alice", "team")
+	spec.NoWebUI = true
+	made := s.create(spec)
+	const words = "home alice: config.yaml is broken: "
+	if s.heard(words) {
+		t.Errorf("a good one: %q", s.said)
+	}
+	s.sh(made.Sandbox, "printf 'model: [\\n' >/root/.hermes/config.yaml")
+	if _, err := s.client.Rebuild(t.Context(), made.Sandbox, s.spec("", "")); err != nil {
+		t.Fatal(err)
+	}
+	if !s.heard(words) {
+		t.Errorf("not warned: %q", s.said)
+	}
+}
+
 // TestWebUISupervised: killed, it comes back; ended, it stays ended.
 func TestWebUISupervised(t *testing.T) {
 	t.Parallel()
