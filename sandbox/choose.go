@@ -177,7 +177,7 @@ func (m *making) settleOn(l look) error {
 	if holder := m.sharer(); holder != nil && l.Home.State == Empty {
 		return &PathError{l.node.Name(), m.Layout.Home(m.spec.Home), "it is empty, and to seed it would take it away from sandbox " + holder.Title() + ", which has it mounted"}
 	}
-	m.node = l.node
+	m.node, m.made.On = l.node, l.node.Name()
 	return nil
 }
 

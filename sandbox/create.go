@@ -18,6 +18,9 @@ import (
 type Created struct {
 	Sandbox
 	Mounts []Mount `json:"mounts"`
+	// On is the node of the client that has home and workspace; empty where
+	// there is no node access.
+	On string `json:"-"`
 	// URL is the Web UI's, without its token.
 	URL   string `json:"url"`
 	Steps []Step `json:"steps"`

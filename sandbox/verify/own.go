@@ -81,6 +81,9 @@ func (m *own) make(ctx context.Context, id string, bare bool) (sandbox.Sandbox, 
 	m.options.note("making sandbox %s to verify", id)
 	made, err := m.client.Create(ctx, spec)
 	m.keep(made.Sandbox)
+	if m.spec.Node == "" {
+		m.spec.Node = made.On // where nodes share a file system, each has the home that was made on one
+	}
 	return made.Sandbox, err
 }
 
