@@ -16,8 +16,12 @@ import (
 // at stands last in looked.
 func (p *pipeline) look(ctx context.Context) error {
 	for _, next := range []step{
-		{stageContext, p.lookContext}, {stageImage, p.lookImage}, {stageTemplate, p.lookTemplate},
-		{stageHome, p.lookHome}, {stageSmoke, p.lookSmoke}, {stageVerify, p.lookVerify},
+		{stageContext, p.lookContext},
+		{stageImage, p.lookImage},
+		{stageTemplate, p.lookTemplate},
+		{stageHome, p.lookHome},
+		{stageSmoke, p.lookSmoke},
+		{stageVerify, p.lookVerify},
 	} {
 		if !p.opts.reaches(next.name) {
 			break
