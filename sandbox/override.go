@@ -21,12 +21,14 @@ const overridesFile = HomeMount + "/.hermesbox/env"
 const overridesLimit = 1 << 20
 
 // keysScript prints the names that the home's own .env sets, never a value.
-const keysScript = `sed -n 's/^[[:space:]]*\(export[[:space:]][[:space:]]*\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*=.*/\2/p' /root/.hermes/.env 2>/dev/null || true`
+const keysScript = `[ ! -f /root/.hermes/.env ] || sed -n 's/^[[:space:]]*\(export[[:space:]][[:space:]]*\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*=.*/\2/p' /root/.hermes/.env 2>/dev/null || true`
 
 // override adds env to the overrides of the home in a sandbox, and warns of
 // those that Hermes does not heed.
 func (c *Client) override(ctx context.Context, service *envd.Client, env map[string]string) error {
-	old, err := service.ReadFile(ctx, overridesFile, overridesLimit)
+	limited, cancel := context.WithTimeout(ctx, insideTimeout) // a fifo would never end
+	defer cancel()
+	old, err := service.ReadFile(limited, overridesFile, overridesLimit)
 	if err != nil && !errors.Is(err, envd.ErrNotFound) {
 		return fmt.Errorf("reading the environment overrides: %w", err)
 	}

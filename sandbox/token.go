@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
@@ -19,8 +20,10 @@ var ErrNoToken = errors.New("the Web UI has no token")
 const tokenScript = `
 set -eu
 home=/root/.hermes
-token=$(sed -n 's/^AUTH_TOKEN=//p' "$home/.hermesbox/env" 2>/dev/null | tail -n 1)
-[ -n "$token" ] || token=$(head -c 4096 "$home/web-ui/.token" 2>/dev/null | head -n 1) || true
+token=''
+# A fifo would never end.
+if [ -f "$home/.hermesbox/env" ]; then token=$(sed -n 's/^AUTH_TOKEN=//p' "$home/.hermesbox/env" 2>/dev/null | tail -n 1); fi
+if [ -z "$token" ] && [ -f "$home/web-ui/.token" ]; then token=$(head -c 4096 "$home/web-ui/.token" 2>/dev/null | head -n 1) || true; fi
 printf '%s\n' "$token"
 `
 
@@ -42,9 +45,14 @@ func (c *Client) Token(ctx context.Context, s Sandbox, service *envd.Client) (st
 	return token, nil
 }
 
+// insideTimeout is how long a script inside may take, which does little.
+const insideTimeout = time.Minute
+
 // inside runs a script in a sandbox and returns what it printed. What it said
 // about a failure is the error.
 func inside(ctx context.Context, service *envd.Client, text string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
+	defer cancel()
 	var out, said bytes.Buffer
 	cmd := envd.Command{Path: "/bin/sh", Args: append([]string{"-c", text, "hermesbox"}, args...), Dir: "/"}
 	exit, err := service.Run(ctx, cmd, nil, envd.Output{Stdout: &out, Stderr: &said})

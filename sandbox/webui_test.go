@@ -83,6 +83,33 @@ func TestBrokenConfig(t *testing.T) {
 	}
 }
 
+// TestOddFiles: what a home has in place of files that are read inside keeps nobody waiting.
+func TestOddFiles(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	spec := s.spec("alice", "team")
+	spec.NoWebUI = true
+	made := s.create(spec)
+	s.sh(made.Sandbox, "mkdir -p /root/.hermes/web-ui && mkfifo /root/.hermes/web-ui/.token /root/.hermes/.env")
+	service, err := s.client.Route.Service(made.Sandbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	began := time.Now()
+	if token, err := s.client.Token(t.Context(), made.Sandbox, service); token != "" || !errors.Is(err, sandbox.ErrNoToken) {
+		t.Errorf("token %q, %v", token, err)
+	}
+	again := s.spec("", "")
+	again.Env, again.NoWebUI = map[string]string{"MODE": "blue"}, true
+	if _, err := s.client.Rebuild(t.Context(), made.Sandbox, again); err != nil {
+		t.Errorf("rebuild: %v", err)
+	}
+	if took := time.Since(began); took > 50*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // TestWebUISupervised: killed, it comes back; ended, it stays ended.
 func TestWebUISupervised(t *testing.T) {
 	t.Parallel()
