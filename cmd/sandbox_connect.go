@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,9 @@ func newSandboxConnect(app *app) *cobra.Command {
 			"It ends with the shell, or when the connection is lost; the terminal is then put back as it was.",
 		Args: oneArg("a sandbox"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd.Flags(), "user", "workdir"); err != nil {
+				return err
+			}
 			return runOnTerminal(cmd.Context(), app, args[0], opts, nil)
 		},
 	}
@@ -105,7 +109,9 @@ func (a *app) session(ctx context.Context, service *envd.Client, p *envd.Process
 	}
 	defer screen.Guard()
 	defer context.AfterFunc(ctx, func() { _ = screen.Restore() })() // killing the command may take its time
-	go passKeys(ctx, cancel, p, screen)
+	hangUp := sync.OnceFunc(func() { hangUpProcess(ctx, service, p.PID) })
+	screen.OnHangup(hangUp)
+	go passKeys(ctx, cancel, p, screen, hangUp)
 	go passSizes(ctx, service, p.PID, screen)
 	go endWithProcess(ctx, service, p.PID, screen)
 	shown := a.secrets.Stream(screen, redact.Kind{Screen: true, Patience: 25 * time.Millisecond})
@@ -128,8 +134,27 @@ func endWithProcess(ctx context.Context, service *envd.Client, pid int, screen *
 	}
 }
 
+// hangupScript tells the process $1 that its terminal is gone, and waits a moment until it has ended.
+const hangupScript = `kill -HUP "$1" 2>/dev/null
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	{ read -r _ _ state _ <"/proc/$1/stat"; } 2>/dev/null && [ "$state" != Z ] || exit 0
+	sleep 0.1
+done`
+
+// hangupPatience is how long this process lives on after its terminal has gone.
+const hangupPatience = 5 * time.Second
+
+// hangUpProcess does for a process what its own kernel would where its terminal
+// were here: a shell ends, and so do its jobs, but not those that do not mind.
+func hangUpProcess(ctx context.Context, service *envd.Client, pid int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hangupPatience)
+	defer cancel()
+	tell := envd.Command{Path: "/bin/sh", Args: []string{"-c", hangupScript, "sh", strconv.Itoa(pid)}, Dir: "/"}
+	_, _ = service.Run(ctx, tell, nil, envd.Output{}) // nobody is left to be told
+}
+
 // passKeys types into the process what is typed here, until it ends.
-func passKeys(ctx context.Context, lost context.CancelCauseFunc, p *envd.Process, screen *term.Terminal) {
+func passKeys(ctx context.Context, lost context.CancelCauseFunc, p *envd.Process, screen *term.Terminal, hangUp func()) {
 	defer screen.Guard()
 	buf := make([]byte, 32<<10)
 	for {
@@ -142,6 +167,9 @@ func passKeys(ctx context.Context, lost context.CancelCauseFunc, p *envd.Process
 			}
 		}
 		if err != nil {
+			if ctx.Err() == nil {
+				hangUp()
+			}
 			lost(fmt.Errorf("reading the terminal: %w", err))
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -117,15 +118,15 @@ func (s *terminal) enter(keys string) {
 }
 
 // ends waits for the exit code, and wants the terminal as it was.
-func (s *terminal) ends(code int) {
+func (s *terminal) ends(codes ...int) {
 	s.Helper()
 	err := s.cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		s.Fatal(err)
 	}
-	if got := s.cmd.ProcessState.ExitCode(); got != code {
-		s.Errorf("exit code %d, want %d; shown %q", got, code, s.text())
+	if got := s.cmd.ProcessState.ExitCode(); !slices.Contains(codes, got) {
+		s.Errorf("exit code %d, want %d; shown %q", got, codes, s.text())
 	}
 	now, err := xterm.GetState(int(s.slave.Fd()))
 	if err != nil {
@@ -265,19 +266,44 @@ func TestConnectSignals(t *testing.T) {
 	w, c := studio(t)
 	for _, test := range []struct {
 		signal syscall.Signal
-		code   int
-	}{{syscall.SIGTERM, 130}, {syscall.SIGINT, 130}, {syscall.SIGHUP, -1}, {syscall.SIGQUIT, 2}} {
+		codes  []int
+	}{{syscall.SIGTERM, []int{130}}, {syscall.SIGINT, []int{130}}, {syscall.SIGHUP, []int{-1, 128 + 1}}, {syscall.SIGQUIT, []int{2}}} {
 		s := typeAt(t, w, nil, "sandbox", "exec", "-t", "alice", "--", "sleep", "1004")
 		waitFor(t, c, "sleep 1004")
 		time.Sleep(200 * time.Millisecond) // until the terminal is raw
 		if err := s.cmd.Process.Signal(test.signal); err != nil {
 			t.Fatal(err)
 		}
-		s.ends(test.code)
-		if test.code == 130 {
+		s.ends(test.codes...)
+		if test.signal != syscall.SIGQUIT {
 			waitGone(t, c, "sleep 1004")
 		}
 	}
+}
+
+// TestConnectWindowClosed: the shell and its jobs end with the window, but not those that do not mind.
+func TestConnectWindowClosed(t *testing.T) {
+	t.Parallel()
+	w, c := studio(t)
+	s := typeAt(t, w, nil, "sandbox", "connect", "alice")
+	s.expect("# ")
+	s.enter("sleep 1005 & nohup sleep 1006 >/dev/null & while sleep 1; do echo; done & echo rea''dy\r")
+	s.expect("ready\r\n")
+	waitFor(t, c, "sleep 1006")
+	// The master is closed once its reader has something to read.
+	if err := s.slave.Close(); err != nil { // hermesbox has it still
+		t.Fatal(err)
+	}
+	if err := s.master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Wait(); err == nil {
+		t.Error("it ended with exit code 0")
+	}
+	waitGone(t, c, "sleep 1005")
+	waitGone(t, c, "/bin/bash -l")
+	waitGone(t, c, "/bin/sh -c while read") // the watch over the shell
+	inContainer(t, c, `grep -aq 1006 /proc/[0-9]*/cmdline`)
 }
 
 // TestConnectWithoutTerminal is wrong usage, before anything is asked.

@@ -44,6 +44,9 @@ func newSandboxExec(app *app) *cobra.Command {
 		Example: "  hermesbox sandbox exec alice -- hermes skills list\n  tar -cf - data | hermesbox sandbox exec alice -- tar -xf - -C /workspace",
 		Args:    commandArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd.Flags(), "user", "workdir"); err != nil {
+				return err
+			}
 			return runSandboxExec(cmd.Context(), app, args[0], args[1:], opts)
 		},
 	}

@@ -34,10 +34,25 @@ func (t *Terminal) signal(s os.Signal) {
 		t.again()
 		return
 	}
+	if s == syscall.SIGHUP {
+		signal.Ignore(s) // a shell sends another one after the kernel's
+	}
 	_ = t.Restore() // nobody is left to be told
+	if s == syscall.SIGHUP {
+		t.hungUp()
+	}
 	signal.Reset(s)
 	if number, ok := s.(syscall.Signal); ok {
 		_ = syscall.Kill(os.Getpid(), number) // it ends this process
+	}
+}
+
+func (t *Terminal) hungUp() {
+	t.mu.Lock()
+	do := t.hangup
+	t.mu.Unlock()
+	if do != nil {
+		do()
 	}
 }
 

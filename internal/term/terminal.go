@@ -19,9 +19,10 @@ type Terminal struct {
 	in, out *os.File
 	modes   modes
 
-	mu    sync.Mutex
-	saved *term.State // nil while it is as it was
-	stop  func()
+	mu     sync.Mutex
+	saved  *term.State // nil while it is as it was
+	stop   func()
+	hangup func()
 }
 
 // Open takes the streams of a process. Where one is no terminal, that is
@@ -59,6 +60,14 @@ func (t *Terminal) Size() (columns, rows int) {
 		return 80, 24
 	}
 	return columns, rows
+}
+
+// OnHangup has do called where a hangup ends the process while the terminal is
+// raw. The process lives until do returns.
+func (t *Terminal) OnHangup(do func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hangup = do
 }
 
 // Raw hands every key over as it is typed, ^C too, until Restore.
