@@ -96,18 +96,22 @@ func listedBelow(manifest map[string]string, path string) bool {
 	return false
 }
 
-// litterElsewhere looks through the rest of the image, as far as it has a find of its own.
+// litterElsewhere looks through the rest of the image, as far as it has a find of
+// its own. What the recipe noted that the base had is left out.
 func (t *trial) litterElsewhere(ctx context.Context) []string {
 	if t.stillErr != nil {
 		return nil
 	}
 	script := `find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path ` + agentDir + ` -o -path ` + homeDir +
-		` -o -path ` + skillsDir + ` \) -prune -o \( -name '._*' -o -name .DS_Store -o -name __MACOSX -o -name .AppleDouble -o -name .LSOverride -o -name "$(printf 'Icon\r')" \) -print`
+		` -o -path ` + skillsDir + ` \) -prune -o \( -name '._*' -o -name .DS_Store -o -name __MACOSX -o -name .AppleDouble -o -name .LSOverride -o -name "$(printf 'Icon\r')" \) -print; printf '\n\n'; tr '\0' '\n' </usr/share/hermesbox/base-litter 2>/dev/null || :`
 	res, err := t.still.exec(ctx, command{args: []string{"/bin/sh", "-c", script}, limit: shortLimit})
 	if err != nil {
 		return nil
 	}
-	return strings.FieldsFunc(res.stdout, func(r rune) bool { return r == '\n' })
+	line := func(r rune) bool { return r == '\n' }
+	found, noted, _ := strings.Cut(res.stdout, "\n\n")
+	base := strings.FieldsFunc(noted, line)
+	return slices.DeleteFunc(strings.FieldsFunc(found, line), func(name string) bool { return slices.Contains(base, name) })
 }
 
 // listed shows the first few of many.

@@ -4,10 +4,12 @@ import hashlib
 import http.client
 import re
 
+BASE_LITTER = "/usr/share/hermesbox/base-litter"
 MANIFEST = "/usr/share/hermesbox/manifest"
 LITTER = {"._", ".DS_Store", "__MACOSX", ".AppleDouble", ".LSOverride", "Icon\r"}
 ROOT_LITTER = {".Spotlight-V100", ".Trashes", ".fseventsd", ".TemporaryItems", ".DocumentRevisions-V100", ".apdisk"}
 MANY = 1000
+TRASH = 20000
 
 
 def is_litter(name, top):
@@ -33,19 +35,19 @@ def litter():
     for root in (AGENT, HOME, SKILLS):
         for entry in entries(root):
             top = entry.name in ROOT_LITTER and os.path.dirname(entry.path) == root
-            if is_litter(entry.name, top) and len(found) < MANY:
+            if is_litter(entry.name, top) and len(found) < TRASH:
                 double = (head(entry.path, 4) or b"") == b"\0\5\x16\7"
                 found.append({"path": text(entry.path), "double": double})
     return {"found": found, "elsewhere": elsewhere()}
 
 
 def elsewhere():
-    """Litter in the rest of the image; what is mounted is not of it."""
-    found = []
+    """Litter in the rest of the image, less what its base had; what is mounted is not of it."""
+    found, base = [], set((head(BASE_LITTER, 1 << 20) or b"").split(b"\0"))
     skip = {AGENT, HOME, SKILLS, "/proc", "/sys", "/dev", "/tmp", "/workspace", "/run"}
     skip |= {re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split()[4]) for line in mounts()}
     for entry in entries("/", skip):
-        if is_litter(entry.name, False):
+        if is_litter(entry.name, False) and os.fsencode(entry.path) not in base:
             found.append(text(entry.path))
         if len(found) == MANY:
             break

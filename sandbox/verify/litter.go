@@ -10,6 +10,9 @@ import (
 
 const agentDir = "/opt/hermes-agent"
 
+// trashLimit is how much of it is told, TRASH of the facts.
+const trashLimit = 20000
+
 // trash is macOS metadata by name; only what is no AppleDouble file can have
 // been kept on purpose.
 type trash struct {
@@ -32,13 +35,16 @@ func (s *subject) litter(context.Context) check.Result {
 			names = append(names, t.Path)
 		}
 	}
+	if len(found.Found) >= trashLimit {
+		names = append(names, "more than can be looked at")
+	}
 	if len(names) > 0 {
 		return failing("remove it from the home or the skills; for the source build from a clean context with hermesbox build", "%d found: %s", len(names), shown(names))
 	}
 	if len(found.Elsewhere) > 0 {
 		return warning("clean the base image, or what your Dockerfile adds", "none where hermesbox writes; %d elsewhere in the image: %s", len(found.Elsewhere), shown(found.Elsewhere))
 	}
-	return passed("none in %s, the home, the public skills and the rest of the image", agentDir)
+	return passed("none in %s, the home and the public skills; in the rest of the image none but what its base had", agentDir)
 }
 
 // keptIn tells whether a look-alike is in the manifest, or something below it.

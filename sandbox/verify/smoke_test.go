@@ -155,7 +155,7 @@ const baked = `in the environment of process 1: "ADMIN_PASSWORD", "HTTP_PROXY"; 
 // is told by the checks.
 func TestSmokeSecrets(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "ENV ADMIN_PASSWORD=x GPG_KEY=0123 HTTP_PROXY=http://u:p@proxy:3128\nRUN echo '//r/:_authToken=t' >/root/.npmrc && mkdir -p /usr/share/hermesbox/home && echo t >/usr/share/hermesbox/home/.token\nRUN mkdir -p /root/.cache && touch /root/.cache/._x && rm /usr/local/bin/hermes-studio\n")
+	s := newStage(t, "ENV ADMIN_PASSWORD=x GPG_KEY=0123 HTTP_PROXY=http://u:p@proxy:3128\nRUN echo '//r/:_authToken=t' >/root/.npmrc && mkdir -p /usr/share/hermesbox/home && echo t >/usr/share/hermesbox/home/.token\nRUN mkdir -p /root/.cache && touch /root/.cache/._x /root/.cache/._y && printf '/root/.cache/._y\\0' >/usr/share/hermesbox/base-litter && rm /usr/local/bin/hermes-studio\n")
 	o := s.options()
 	r, err := verify.Smoke(t.Context(), s.client, sandbox.Spec{}, o)
 	if err != nil {
@@ -164,6 +164,11 @@ func TestSmokeSecrets(t *testing.T) {
 	got := statuses(r)
 	if got["web-ui"] != "fail" || got["secrets"] != "skip web-ui" || got["litter"] != "warn" || got["source"] != "pass" {
 		t.Errorf("%v", got)
+	}
+	for _, c := range r.Checks {
+		if c.ID == "litter" && !strings.Contains(c.Evidence, `1 elsewhere in the image: "/root/.cache/._x"`) {
+			t.Errorf("litter: %s", c.Evidence)
+		}
 	}
 	if left := s.left(); len(left) > 0 {
 		t.Errorf("left over: %q", left)
