@@ -32,6 +32,7 @@ type plantedNode struct {
 	home, workspace string // planted, absent, or what was said
 	defaults        []kindName
 	skills          []kindName
+	err             error // why it could not be looked at
 }
 
 // kindName is an entry of a directory: link, dir or file.
@@ -71,7 +72,8 @@ func (p planted) left(found facts) planted {
 	return p
 }
 
-// plant writes a nonce of its own on each node. It must be uprooted.
+// plant writes a nonce of its own on each node, and fails where that goes on
+// none. It must be uprooted.
 func (s *subject) plant(ctx context.Context) (planted, error) {
 	switch {
 	case len(s.client.Nodes) == 0:
@@ -80,16 +82,22 @@ func (s *subject) plant(ctx context.Context) (planted, error) {
 		return planted{}, errForeign
 	}
 	p := planted{file: ".hermesbox-nonce-" + strings.ToLower(rand.Text()), nodes: make([]plantedNode, len(s.client.Nodes))}
-	errs := make([]error, len(p.nodes))
 	var wait sync.WaitGroup
 	for i, n := range s.client.Nodes {
-		wait.Go(func() { p.nodes[i], errs[i] = s.plantOn(ctx, n, p.file) })
+		wait.Go(func() { p.nodes[i] = s.plantOn(ctx, n, p.file) })
 	}
 	wait.Wait()
+	var errs []error
+	for _, n := range p.nodes {
+		if n.err == nil {
+			return p, nil
+		}
+		errs = append(errs, n.err)
+	}
 	return p, errors.Join(errs...)
 }
 
-func (s *subject) plantOn(ctx context.Context, n node.Node, file string) (plantedNode, error) {
+func (s *subject) plantOn(ctx context.Context, n node.Node, file string) plantedNode {
 	l := s.client.Layout
 	p := plantedNode{node: n, nonce: rand.Text()}
 	all, err := tell(ctx, n, nodeScript, l.Home(s.box.Home), l.Workspace(s.box.Workspace), file, p.nonce, l.Default(), l.Skills())
@@ -107,9 +115,9 @@ func (s *subject) plantOn(ctx context.Context, n node.Node, file string) (plante
 		}
 	}
 	if err != nil {
-		return p, fmt.Errorf("leaving a mark on node %s: %w", n.Name(), err)
+		p.err = fmt.Errorf("leaving a mark on node %s: %w", n.Name(), err)
 	}
-	return p, nil
+	return p
 }
 
 const uprootScript = `for dir; do [ "$dir" = "$1" ] || [ -L "$dir" ] || rm -f "$dir/$1"; done; printf 'end\0\0'`
@@ -164,6 +172,10 @@ func (s *subject) nodes(context.Context) check.Result {
 	}
 	var said []string
 	for _, n := range p.nodes {
+		if n.err != nil {
+			said = append(said, n.err.Error())
+			continue
+		}
 		for i, dir := range []struct{ mount, state string }{{sandbox.HomeMount, n.home}, {sandbox.WorkspaceMount, n.workspace}} {
 			switch {
 			case dir.state != "planted":

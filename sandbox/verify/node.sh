@@ -4,12 +4,18 @@
 set -u
 say() { printf '%s\0%s\0' "$1" "$2"; }
 
+# tidy DIR: what a verify that was killed left there a day ago and before goes
+tidy() {
+	find "$1/." ! -name . -prune \( -name '.hermesbox-nonce-*' -o -name '.hermesbox-probe-*' \) -type f -mtime +0 -exec rm -f {} + 2>/dev/null
+}
+
 # plant KEY DIR
 plant() {
 	if [ -L "$2" ] || [ ! -d "$2" ]; then
 		say "$1" absent
 	elif said=$( (set -C && umask 022 && printf '%s\n' "$nonce" >"$2/$file") 2>&1); then
 		say "$1" planted
+		tidy "$2"
 	else
 		say "$1" "$said"
 	fi

@@ -35,6 +35,14 @@ func TestSkips(t *testing.T) {
 			},
 			map[string]string{"node": "fail leaving a mark on node dead", "seeded": "pass config.yaml can be read; the default home was not compared"},
 		},
+		"one of two nodes is dead": {
+			func(c *sandbox.Client, _ *sandbox.Sandbox, _ *verify.Options) {
+				dialer := &sshdial.Dialer{Getenv: func(string) string { return "" }}
+				c.Nodes = append([]node.Node{node.NewSSH("dead", "root@127.0.0.1:1", "", dialer)}, c.Nodes...)
+				s.onNode(`touch -d '3 days ago' "$1/hermes-homes/alice/.hermesbox-nonce-old" "$1/hermes-workspaces/alice/.hermesbox-probe-old" && mkdir -p "$1/hermes-homes/alice/sub" && touch -d '3 days ago' "$1/hermes-homes/alice/sub/.hermesbox-nonce-other"`)
+			},
+			map[string]string{"node": "pass what was written on node local", "seeded": "pass config.yaml can be read; all"},
+		},
 		"somebody else's": {
 			func(_ *sandbox.Client, b *sandbox.Sandbox, _ *verify.Options) { b.Home, b.Workspace = "", "" },
 			map[string]string{"node": "skip skipped: hermesbox did not make it"},
@@ -74,6 +82,7 @@ func TestSkips(t *testing.T) {
 			}
 		})
 	}
+	s.onNode(`! ls "$1"/hermes-*s/alice/.hermesbox-*-old 2>/dev/null && ls "$1/hermes-homes/alice/sub/.hermesbox-nonce-other"`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := verify.Run(ctx, s.client, box, s.options()); !errors.Is(err, context.Canceled) {
