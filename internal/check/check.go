@@ -20,9 +20,9 @@ type Check struct {
 	ID         string `json:"id"`
 	Status     Status `json:"status"`
 	Title      string `json:"title"`
-	Evidence   string `json:"evidence"`          // what was seen
-	Remedy     string `json:"remedy"`            // what to do; empty where nothing is
-	Because    string `json:"because,omitempty"` // id of the failed check that kept this one from being judged
+	Evidence   string `json:"evidence"` // what was seen
+	Remedy     string `json:"remedy"`   // what to do; empty where nothing is
+	Because    string `json:"because"`  // id of the failed check that kept this one from being judged; empty for none
 	DurationMS int64  `json:"duration_ms"`
 }
 

@@ -250,6 +250,20 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestReportJSON: the keys of a report are a promise.
+func TestReportJSON(t *testing.T) {
+	t.Parallel()
+	const want = `{"sandbox":"s","template":"t","status":"fail","started_at":"2026-01-02T03:04:05Z","duration_ms":6,` +
+		`"checks":[{"id":"a","status":"pass","title":"A","evidence":"fine","remedy":"","because":"","duration_ms":7}]}`
+	got, err := json.Marshal(Report{
+		Sandbox: "s", Template: "t", Status: check.Fail, StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), DurationMS: 6,
+		Checks: []check.Check{{ID: "a", Status: check.Pass, Title: "A", Evidence: "fine", DurationMS: 7}},
+	})
+	if string(got) != want || err != nil {
+		t.Errorf("%v\n%s\n%s", err, got, want)
+	}
+}
+
 // TestQuestions: each check comes after those that it needs.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
