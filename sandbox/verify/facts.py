@@ -160,7 +160,8 @@ def home():
 
 
 def public():
-    """The public skills: how each stands in the home, and whether it is for this system."""
+    """The public skills: how each stands in the home, and whether Hermes lists it here: not where it is for other systems
+    or for some surroundings only."""
     found = {}
     for name in sorted(os.listdir(SKILLS)):
         skill, link = SKILLS + "/" + name, HOME + "/skills/" + name
@@ -168,8 +169,9 @@ def public():
         if front is None or not re.match(r"[a-z0-9][a-z0-9._-]*\Z", name):
             continue
         platforms = re.search(rb"^platforms:(.*(?:\n[ \t]*-.*)*)", front, re.M)
+        gated = re.search(rb"^environments:", front, re.M)
         copy = os.path.isdir(link) and not os.path.islink(link) and tree(link) == tree(skill)
-        found[name] = {"copy": copy, "here": not platforms or b"linux" in platforms.group(1)}
+        found[name] = {"copy": copy, "here": not gated and (not platforms or b"linux" in platforms.group(1))}
     return found
 
 

@@ -242,6 +242,8 @@ func (s *stage) options() verify.Options {
 	return o
 }
 
-// publicSkills puts two skills on the node.
+// publicSkills puts two skills on the node, and two that Hermes does not list there.
 const publicSkills = `for name in alpha beta; do mkdir -p "$1/hermes-common-skills/$name" &&
-printf -- '---\nname: %s\ndescription: Says %s.\n---\n' "$name" "$name" >"$1/hermes-common-skills/$name/SKILL.md" || exit; done`
+printf -- '---\nname: %s\ndescription: Says %s.\n---\n' "$name" "$name" >"$1/hermes-common-skills/$name/SKILL.md" || exit; done
+for gate in platforms:macos environments:kanban; do name=for-${gate#*:} && mkdir -p "$1/hermes-common-skills/$name" &&
+printf -- '---\nname: %s\ndescription: d\n%s: [%s]\n---\n' "$name" "${gate%:*}" "${gate#*:}" >"$1/hermes-common-skills/$name/SKILL.md" || exit; done`
