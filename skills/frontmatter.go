@@ -15,6 +15,9 @@ type Frontmatter struct {
 	Description string
 	// Odd are what keeps the two from being read, by key.
 	Odd map[string]string
+	// Gates are what Hermes lists the skill for only, by key: platforms and
+	// environments. Such a key is missing where it says nothing.
+	Gates map[string][]string
 }
 
 // The bounds of a frontmatter. None of Hermes's own skills comes near.
@@ -51,9 +54,10 @@ func ParseFrontmatter(file []byte) (Frontmatter, error) {
 	if !bounded(&doc, 0, &aliases) {
 		return Frontmatter{}, errFrontBound
 	}
-	f := Frontmatter{Odd: map[string]string{}}
+	f := Frontmatter{Odd: map[string]string{}, Gates: map[string][]string{}}
 	f.Name = f.word(doc.Content[0], "name")
 	f.Description = f.word(doc.Content[0], "description")
+	f.gates(doc.Content[0])
 	return f, nil
 }
 
@@ -120,4 +124,27 @@ func (f *Frontmatter) word(mapping *yaml.Node, key string) string {
 		return found.Value
 	}
 	return ""
+}
+
+// gates reads the lists, or single words, of what the skill is for.
+func (f *Frontmatter) gates(mapping *yaml.Node) {
+	for i := 1; i < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i-1].Value, mapping.Content[i]
+		if key != "platforms" && key != "environments" {
+			continue
+		}
+		words := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			words = value.Content
+		}
+		f.Gates[key] = nil
+		for _, word := range words {
+			if word.Kind == yaml.ScalarNode && word.ShortTag() != "!!null" && word.Value != "" {
+				f.Gates[key] = append(f.Gates[key], strings.ToLower(strings.TrimSpace(word.Value)))
+			}
+		}
+		if len(f.Gates[key]) == 0 {
+			delete(f.Gates, key)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ var rules = []struct{ id, title string }{
 	{"unique", "no two names are one where case does not count"},
 	{"frontmatter", "the frontmatter can be read"},
 	{"description", "each says what it is for"},
+	{"shown", "Hermes lists each in a sandbox"},
 	{"text", "each SKILL.md is UTF-8"},
 	{"size", "no file is larger than Hermes writes"},
 	{"paths", "names of files can be carried"},
@@ -121,6 +123,21 @@ func (s *Skill) judgeFront() {
 		s.fail("description", at, "description is empty", "say in a sentence when the agent should use it")
 	case utf8.RuneCountInString(front.Description) > descriptionLimit:
 		s.fail("description", at, fmt.Sprintf("description has more than %d characters", descriptionLimit), "shorten it; the agent's index shows the first 60")
+	}
+	s.judgeGates(front)
+}
+
+// judgeGates is about skills that Hermes 0.19.0 does not list in a sandbox. Names of
+// environments that it does not know hide nothing.
+func (s *Skill) judgeGates(front Frontmatter) {
+	const at = "SKILL.md"
+	begins := func(word string) bool { return strings.HasPrefix("linux", word) }
+	if platforms := front.Gates["platforms"]; len(platforms) > 0 && !slices.ContainsFunc(platforms, begins) {
+		s.warn("shown", at, "is for "+quoted(strings.Join(platforms, ", "))+" only, and a sandbox is linux", "name linux among its platforms, or leave the skill away")
+	}
+	known := func(word string) bool { return word == "kanban" || word == "docker" || word == "s6" }
+	if all := front.Gates["environments"]; len(all) > 0 && !slices.ContainsFunc(all, func(word string) bool { return !known(word) }) {
+		s.warn("shown", at, "is listed in the environments "+quoted(strings.Join(all, ", "))+" only", "leave environments away to have it listed always")
 	}
 }
 
