@@ -76,6 +76,8 @@ func canaryCases() []canaryCase {
 		{name: "show", args: []string{"-v", "sandbox", "show", "alice"}, code: -1},
 		{name: "refused with the key", args: []string{"sandbox", "ls"}, code: 4, prepare: func(w *world) { w.refusal = `{"code":401,"message":"key %s is not known"}` }},
 		{name: "refused in plain", args: []string{"-v", "--output", "json", "sandbox", "exec", "alice", "--", "true"}, code: 4, prepare: func(w *world) { w.refusal = "<html>%s</html>" }},
+		{name: "doctor", args: []string{"-v", "doctor"}, code: -1, config: canaryModel},
+		{name: "doctor, refused", args: []string{"doctor", "--output", "json"}, code: -1, config: canaryModel, prepare: func(w *world) { w.refusal = `{"code":401,"message":"key %s is not known"}` }},
 		{name: "config", args: []string{"config", "show", "--output", "json"}, config: canaryConfig},
 		{name: "config, text", args: []string{"-v", "config", "show"}, config: canaryConfig},
 		{name: "config that is broken", args: []string{"config", "show"}, code: 2, config: canaryConfig + "nonsense: 1\n"},
@@ -93,6 +95,10 @@ const canaryConfig = `sandbox:
   env: {MY_TOKEN: canary-log-7}
 image:
   build_args: {NPM_TOKEN: canary-log-7, PIP_INDEX_URL: "https://user:canary-password-6@example.org/simple"}
+`
+
+// canaryModel has a secret in the address of a model endpoint; nothing listens there.
+const canaryModel = `sandbox: {model_endpoints: ["http://user:canary-password-6@127.0.0.2:9/v1"]}
 `
 
 // plantCanaries puts them where hermesbox meets them.

@@ -109,7 +109,7 @@ func gitRemedy(said, root string) string {
 		return "install git"
 	case strings.Contains(said, "dubious ownership"):
 		return "git config --global --add safe.directory '" + printable(root) + "'"
-	case strings.Contains(said, "no commit"):
+	case strings.Contains(said, "no commit"), strings.Contains(said, "any commits"):
 		return "commit it once"
 	}
 	return "git -C '" + printable(root) + "' log -1 shows it; images do without the label"

@@ -122,7 +122,7 @@ func (e *Engine) CheckPush(ctx context.Context, name string) check.Result {
 	}
 	_, err = e.API.RegistryLogin(ctx, auth)
 	switch {
-	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err):
+	case refused(err):
 		return failing("docker login "+domain, "%s does not take the credentials of %s: %v", domain, firstOf(auth.Username, "the Docker configuration"), err)
 	case err != nil:
 		return failing("check the registry of image.name, and the network between it and the Engine", "asking %s: %v", domain, err)
@@ -134,10 +134,19 @@ func (e *Engine) CheckPush(ctx context.Context, name string) check.Result {
 func (e *Engine) checkAnonymous(ctx context.Context, named reference.Named) check.Result {
 	domain := reference.Domain(named)
 	_, err := e.registryDigest(ctx, reference.TagNameOnly(named))
-	if err != nil && !errdefs.IsUnauthorized(err) && !errdefs.IsPermissionDenied(err) && !errdefs.IsNotFound(err) {
+	if err != nil && !refused(err) && !missing(err) {
 		return failing("check the registry of image.name, and the network between it and the Engine", "asking %s: %v", domain, err)
 	}
 	return check.Result{Status: check.Warn, Evidence: "no credentials for " + domain, Remedy: "docker login " + domain + ", unless it takes pushes from everybody"}
+}
+
+// refused tells that a registry answered, and let nobody in.
+func refused(err error) bool { return err != nil && errors.Is(pushError(err), ErrUnauthorized) }
+
+// missing tells that a registry answered, and has no such image. Old Engines say
+// so in words only.
+func missing(err error) bool {
+	return errdefs.IsNotFound(err) || strings.Contains(err.Error(), "manifest unknown") || strings.Contains(err.Error(), "not found")
 }
 
 // remedyHelper is about a credential helper that does not work.
