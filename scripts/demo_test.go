@@ -56,6 +56,7 @@ const allFail = `case "$*" in
 	exit 3 ;;
 *' local status --output json') echo '{"egress_enforced": true}' ;;
 *' local status --output env') echo "export CUBE_API_URL='http://cube'" ;;
+*' template create '*) echo tpl-0 ;;
 *' sandbox show '*) printf '{\n  "id": "0123"\n,\n' ;;
 esac`
 
@@ -66,7 +67,7 @@ func TestBreakages(t *testing.T) {
 	if code != 0 || strings.Count(stdout, "\n-- ") != 8 || strings.Count(stdout, "\nfail  ") != 10 || strings.Count(stdout, "→ mend it") != 10 {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	for _, way := range []string{"docker kill", "docker start", `"allowOut": ["0.0.0.0/0"]`, "-d {} http"} {
+	for _, way := range []string{"docker kill", "docker start", "docker commit", "verify --only secrets --template tpl-0", "template delete", `"allowOut": ["0.0.0.0/0"]`, "-d {} http"} {
 		if !strings.Contains(f.calls(), way) {
 			t.Errorf("no %q in\n%s", way, f.calls())
 		}

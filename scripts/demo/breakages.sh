@@ -35,8 +35,18 @@ break_byte() {
 }
 mend_byte() { inside 'if [ -e /run/registry.py ]; then mv /run/registry.py /opt/hermes-agent/tools/; fi'; }
 
-break_token() { inside 'mkdir -p /usr/share/hermesbox/home; echo API_SERVER_KEY=x >/usr/share/hermesbox/home/.env'; }
-mend_token() { inside 'rm -f /usr/share/hermesbox/home/.env'; }
+# A key comes with an image. So there is one more image, with a template; verify makes a sandbox of its own from it.
+break_key() {
+	local made image
+	made=$(docker create hermes-studio-demo)
+	image=$(docker commit --change 'ENV DEMO_API_KEY=x' "$made" hermes-studio-demo:key)
+	docker rm "$made" >/dev/null
+	target=(--template "$(hb template create --image "$image" --name hermes-studio-demo-key 2>"$log")")
+}
+mend_key() {
+	hb template delete --keep 0 --name hermes-studio-demo-key --yes >/dev/null 2>&1
+	docker image rm hermes-studio-demo:key >/dev/null 2>&1 || true
+}
 
 break_user() { inside 'echo "export HOME=/home/user" >/etc/profile.d/demo.sh'; }
 mend_user() { inside 'rm -f /etc/profile.d/demo.sh'; }
@@ -47,8 +57,12 @@ mend_copy() {
 	hb skills refresh "$sandbox" >/dev/null 2>&1
 }
 
-break_gateway() { inside 'HERMES_HOME=/tmp/demo setsid hermes gateway run </dev/null >/dev/null 2>&1 & sleep 3'; }
-mend_gateway() { inside 'while pkill -KILL -f "hermes gateway run$"; do sleep 0.1; done; rm -rf /tmp/demo'; }
+# A second gateway ends by itself where it finds the first one's lock; this one only has its name.
+break_gateway() {
+	inside 'mkdir -p /tmp/demo; echo "import time; time.sleep(3600)" >/tmp/demo/hermes
+		HERMES_HOME=/root/.hermes setsid python3 /tmp/demo/hermes gateway run </dev/null >/dev/null 2>&1 & sleep 0.5'
+}
+mend_gateway() { inside 'pkill -KILL -f "demo/hermes gateway run$" || true; rm -rf /tmp/demo'; }
 
 break_model() { "$here/model.sh" cut; }
 mend_model() { "$here/model.sh" mend; }
@@ -66,11 +80,11 @@ mend() {
 
 # breakage WAY CHECKS WORDS: the words tell people what is broken; each of the checks has to fail.
 breakage() {
-	local way=$1 checks=$2 words=$3 said code=0 check
+	local way=$1 checks=$2 words=$3 said code=0 check target=("$sandbox")
 	printf '\n-- %s\n' "$words"
 	echo "$way" >"$broken"
 	"break_$way"
-	said=$(hb verify --only "$checks" "$sandbox" 2>"$log") || code=$?
+	said=$(hb verify --only "$checks" "${target[@]}" 2>"$log") || code=$?
 	if [ "$code" != 3 ]; then cat "$log" >&2; fi
 	awk '/^fail/ { print; failed = 1; next } failed && /→/ { print } { failed = 0 }' <<<"$said"
 	for check in ${checks//,/ }; do
@@ -88,7 +102,7 @@ run() {
 	mend
 	breakage litter litter,source,agent-import "an AppleDouble file in tools/"
 	breakage byte source "one byte of tools/registry.py is another; size and time are the same"
-	breakage token secrets "a key in the image"
+	breakage key secrets "an image with a key in its environment"
 	breakage user identity "a shell with another user's HOME"
 	breakage copy overlay "a public skill's link replaced by a copy"
 	breakage gateway system "a second gateway"
