@@ -91,6 +91,11 @@ func newPipeline(app *app, opts upOptions) (*pipeline, error) {
 		return nil, err
 	}
 	p := &pipeline{app: app, opts: opts, loaded: loaded}
+	if opts.reaches(stageTemplate) { // first of all: it says so where the local Cube is taken unasked
+		if p.local, err = app.pickCube(loaded.Config.Cube); err != nil {
+			return nil, err
+		}
+	}
 	if p.image, err = buildSpec(app, loaded.Config, opts.build); err != nil {
 		return nil, err
 	}
@@ -111,9 +116,6 @@ func (p *pipeline) wantTemplate() (err error) {
 	p.wanted.Image = p.image.Tags[0]
 	if err := p.wanted.Check(); err != nil {
 		return cubeFailed(err)
-	}
-	if p.local, err = p.app.pickCube(p.loaded.Config.Cube); err != nil {
-		return err
 	}
 	p.app.warnEgress(p.wanted, p.loaded.Config)
 	return nil

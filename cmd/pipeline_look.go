@@ -139,7 +139,7 @@ func (p *pipeline) lookNodes() stage {
 	case idle(p.looked):
 		return stage{stageNodes, actionNone, "nothing is to be done on them", ""}
 	}
-	return stage{stageNodes, actionCheck, "something is to be done on them; directories that are missing are made", ""}
+	return stage{stageNodes, actionCheck, "work is to be done there; missing directories are made", ""}
 }
 
 // hasNodes tells whether there are nodes to work on.
@@ -154,14 +154,14 @@ func (p *pipeline) lookHome(ctx context.Context) (stage, error) {
 	if report, ok := p.green(); ok {
 		return stage{stageHome, actionNone, "as when the report was written: " + report, sandbox.DefaultHome}, nil
 	}
-	due, err := p.peekHomes(ctx)
+	due, unseen := p.peekHomes(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return stage{}, err
-	case notRunning(err), errors.Is(err, errNoHelper):
-		return stage{stageHome, actionMake, "the local Cube's node cannot be looked at yet; a default home that is there is kept, or refreshed after a new image", ""}, nil
-	case err != nil:
-		p.blind = err // up's next stage is the nodes, and tells it better
+		return stage{}, context.Cause(ctx)
+	case notRunning(unseen), errors.Is(unseen, errNoHelper):
+		return stage{stageHome, actionMake, "where it is missing or of another image; the node cannot be looked at yet", ""}, nil
+	case unseen != nil:
+		p.blind = unseen // up's next stage is the nodes, and tells it better
 		return stage{stageHome, actionMake, "where it is missing or of another image; a node does not tell", ""}, nil
 	}
 	return summary(due), nil
@@ -169,7 +169,7 @@ func (p *pipeline) lookHome(ctx context.Context) (stage, error) {
 
 // peekHomes asks the nodes what is due of their default homes.
 func (p *pipeline) peekHomes(ctx context.Context) ([]dueHome, error) {
-	boxes, err := p.app.openSandboxes(ctx, p.loaded.Config, p.local, false)
+	boxes, err := p.openSandboxes(ctx, false)
 	if err != nil {
 		return nil, err
 	}

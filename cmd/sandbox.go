@@ -33,6 +33,7 @@ type sandboxes struct {
 	link   *connected
 	client *sandbox.Client
 	others []node.Node // that --node left out of the client's
+	helper string      // image to work on the local Cube's node with; empty: one is found
 }
 
 func (s *sandboxes) close() {

@@ -14,7 +14,7 @@ import (
 func (s *sandboxes) connectNodes(ctx context.Context) {
 	if s.link.local {
 		s.client.Nodes = []node.Node{&lateNode{open: func(ctx context.Context) (node.Node, error) {
-			return s.app.localNode(ctx, s.cfg, s.link, "")
+			return s.app.localNode(ctx, s.cfg, s.link, s.helper)
 		}}}
 		return
 	}

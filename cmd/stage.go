@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"text/tabwriter"
 )
@@ -99,10 +100,16 @@ func printStages(out io.Writer, all []stage) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "STAGE\tACTION\tRESULT\tREASON")
 	for _, s := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.Stage, s.Action, printable(firstOf(s.Result, "-")), printable(s.Reason))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.Stage, s.Action, short(firstOf(s.Result, "-")), short(s.Reason))
 	}
 	return table.Flush()
 }
+
+// longDigest is a digest that no line has room for.
+var longDigest = regexp.MustCompile(`(sha256:[0-9a-f]{12})[0-9a-f]{52}`)
+
+// short is text for a cell of a table; the whole is in the JSON.
+func short(text string) string { return longDigest.ReplaceAllString(printable(text), "$1") }
 
 // firstOf is value, or what stands for none.
 func firstOf(value, none string) string {

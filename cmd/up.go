@@ -101,6 +101,22 @@ func (p *pipeline) warnUnproven() {
 	}
 }
 
+// sumUp shows all stages at the end of a run that did something: on standard
+// error, as other words for people.
+func (p *pipeline) sumUp(out passage) error {
+	if p.app.progress == "quiet" || p.app.progress == "rawjson" || len(out.Stages) == 1 || idle(out.Stages) {
+		return nil
+	}
+	p.app.note("up: %s", out.Status)
+	shown := slices.Clone(out.Stages)
+	for i, s := range shown {
+		if s.Action == actionFail {
+			shown[i].Reason = "why is told below"
+		}
+	}
+	return printStages(p.app.err, shown)
+}
+
 // cameOf is what came of it, in a word.
 func cameOf(done []stage, err error) string {
 	switch {
@@ -130,6 +146,9 @@ func (p *pipeline) tell(ctx context.Context, cause error) error {
 func (p *pipeline) print(out passage) error {
 	if p.app.output == "json" {
 		return p.app.printJSON(out)
+	}
+	if err := p.sumUp(out); err != nil {
+		return err
 	}
 	if out.Status == statusFailed {
 		return nil

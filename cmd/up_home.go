@@ -48,6 +48,8 @@ func judgeOrigin(o sandbox.Origin, template string, images map[string]string) (a
 		return actionNone, "its default home is of this image"
 	case o.Changed:
 		return actionNone, "its default home was changed by hand: it is kept"
+	case images[o.Template] == "":
+		return actionRefresh, "its default home is of a template that is there no more"
 	}
 	return actionRefresh, "its default home is of another image"
 }

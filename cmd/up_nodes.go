@@ -10,14 +10,25 @@ import (
 
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/node"
+	"github.com/hermesbox/hermesbox/template"
 )
 
-// open connects to work on homes and sandboxes, once.
+// openBoxes connects to work on homes and sandboxes, once.
 func (p *pipeline) openBoxes(ctx context.Context) (err error) {
 	if p.boxes == nil {
-		p.boxes, err = p.app.openSandboxes(ctx, p.loaded.Config, p.local, true)
+		p.boxes, err = p.openSandboxes(ctx, true)
 	}
 	return err
+}
+
+// openSandboxes connects. The local Cube's node is worked on with the image that
+// is there, which may bear any name.
+func (p *pipeline) openSandboxes(ctx context.Context, start bool) (*sandboxes, error) {
+	boxes, err := p.app.openSandboxes(ctx, p.loaded.Config, p.local, start)
+	if err == nil && p.place() == template.LocalCube {
+		boxes.helper = p.built.ID
+	}
+	return boxes, err
 }
 
 // checkNodes looks at all nodes, and makes the directories that they lack.

@@ -44,7 +44,7 @@ func newCluster(t *testing.T, name, studio string) *clusterTest {
 		_ = os.Remove("/data")
 	})
 	c.wholeTest = newWhole(t, tag, studio)
-	c.wholeTest.cube = nil
+	c.cube = nil
 	c.serve()
 	c.one, c.two = sshtest.Start(t, sshtest.Options{}), sshtest.Start(t, sshtest.Options{})
 	var known strings.Builder

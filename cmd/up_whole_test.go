@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -165,6 +166,11 @@ func TestUpWhole(t *testing.T) {
 	}
 	if until, _ := u.do(0, strings.TrimSuffix(wholeIdle, ", verify none"), "up", "--until", "smoke"); until.Verified {
 		t.Errorf("until smoke: %+v", until)
+	}
+	for stage, want := range map[string]string{"image": first.Image, "template": first.Template, "home": first.Template, "context": first.Context} {
+		if got := must(t, u.dir, u.engine, append([]string{"--cube", "local", "up", "--until", stage}, u.flags...)...); got != want {
+			t.Errorf("until %s it printed %q, want %q", stage, got, want)
+		}
 	}
 	u.settings()
 	u.without(first.Report)
@@ -417,4 +423,24 @@ func TestUpSeedFails(t *testing.T) {
 	u.do(1, "nodes check, context read, image none, template none, home fail", "up")
 	u.write("config.yaml", "model: {}\n")
 	u.do(0, "context read, image build, template register, nodes check, home make", "up", "--until", "home")
+	must(t, u.dir, u.engine, "local", "down") // the image has another name than the configuration's
+	u.do(0, "nodes check, context read, image none, template register, home refresh", "up", "--until", "home")
+	text := must(t, u.dir, u.engine, append([]string{"--cube", "local", "plan"}, u.flags...)...)
+	if !strings.HasPrefix(text, "STAGE ") || longDigest.MatchString(text) {
+		t.Errorf("plan:\n%s", text)
+	}
 }
+
+// TestUpCannotNote: where nothing can be noted of the smoke sandbox, none is made.
+func TestUpCannotNote(t *testing.T) {
+	t.Parallel()
+	u := newWhole(t, "hermesbox-test/up-cannot-note:latest", "testdata/studio")
+	u.write("../.hermesbox", "no directory\n")
+	_, said := u.do(1, "context read, image build, template register, nodes prepare, home make, smoke fail", "up")
+	if !strings.Contains(said.stderr, "noting the smoke sandbox: ") || strings.Contains(said.stderr, "step 1/10") {
+		t.Errorf("it says\n%s", tail(said.stderr))
+	}
+	u.clean()
+}
+
+var longDigest = regexp.MustCompile(`sha256:[0-9a-f]{13}`)
