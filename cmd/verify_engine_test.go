@@ -46,7 +46,7 @@ func TestVerify(t *testing.T) {
 
 	b.killVerify()
 	got = b.run(0, "verify", "--only", "mounts,rebuild,isolation", "--output", "junit")
-	if !strings.Contains(got.stderr, "which a run left that was killed") {
+	if !strings.Contains(got.stderr, "which an earlier run left") {
 		t.Errorf("what a killed run left was not told of: %s", got.stderr)
 	}
 	if err := xml.Unmarshal([]byte(got.stdout), new(any)); err != nil || strings.Count(got.stdout, "<testcase ") != 3 {

@@ -95,7 +95,7 @@ func (m *own) sweep(ctx context.Context) {
 		case err != nil:
 			m.options.note("%s of an earlier run is left over: %v", e.Name(), err)
 		case done:
-			m.options.note("removed %s, which a run left that was killed", e.Name())
+			m.options.note("removed %s, which an earlier run left", e.Name())
 		}
 	}
 	for _, box := range all {

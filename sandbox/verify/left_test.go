@@ -75,7 +75,7 @@ func TestLeftOver(t *testing.T) {
 	if err != nil || len(entries) != 3 || entries[0].Name() != "other" || entries[1].Name() != id("b") || entries[2].Name() != id("c") {
 		t.Errorf("notes: %v, %v", entries, err)
 	}
-	if all := strings.Join(said, "\n"); !strings.Contains(all, "removed "+id("a")+", which a run left") || strings.Contains(all, "removed "+id("b")) {
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "removed "+id("a")+", which an earlier run left") || strings.Contains(all, "removed "+id("b")) {
 		t.Errorf("said:\n%s", all)
 	}
 }

@@ -3,6 +3,8 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net"
 
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/sandbox"
@@ -23,7 +25,12 @@ type heard struct {
 
 func (s *subject) commandService(ctx context.Context) check.Result {
 	const remedy = "the image must keep its base's entrypoint and services; hermesbox sandbox show tells how the sandbox stands"
-	if err := s.service.Health(ctx); err != nil {
+	err := s.service.Health(ctx)
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return failing("check cube.proxy and cube.domain, and that the proxy runs: hermesbox doctor", "the proxy does not answer: %v", err)
+	case err != nil:
 		return failing(remedy, "through the proxy: %v", err)
 	}
 	var local answers
