@@ -17,10 +17,10 @@ test: ## format, vet, cross-compile, every test; starts what it needs on Debian 
 	scripts/test.sh
 
 demo: ## Hermes Agent 0.19.0 to a verified sandbox on the local Cube, and what breaks one
-	scripts/demo.sh
+	@scripts/demo.sh
 
 demo-down: ## end the local Cube and the demo's model endpoint
-	scripts/demo.sh down
+	@scripts/demo.sh down
 
 lint: ## golangci-lint, pinned in tools/go.mod
 	$(TOOL) golangci-lint run ./...
