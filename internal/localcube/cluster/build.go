@@ -153,6 +153,10 @@ func (c *Cluster) ready(job, id string) error {
 		}
 		if t := s.Templates[id]; t != nil {
 			t.Status, t.LastError = StatusReady, ""
+			if t.Claim != "" {
+				s.claim(t, t.Claim)
+				t.Claim = ""
+			}
 		}
 	})
 }

@@ -29,9 +29,6 @@ func (s *state) admit(spec TemplateSpec) (job *Job, isNew bool, err error) {
 	if slices.Contains(s.Faults, GivenID) && spec.ID != "" {
 		id = spec.ID
 	}
-	if err := s.aliasFree(spec.Alias); err != nil {
-		return nil, false, err
-	}
 	job = &Job{ID: NewUUID(), TemplateID: id, AttemptNo: 1, Operation: "CREATE", Status: StatusPending, Phase: PhasePulling}
 	if old := s.Templates[id]; old != nil {
 		last := s.Jobs[old.LastJob]
@@ -53,22 +50,13 @@ func (s *state) admit(spec TemplateSpec) (job *Job, isNew bool, err error) {
 
 func newTemplate(id string, spec TemplateSpec, job string) *template {
 	t := &template{
-		ID: id, Alias: spec.Alias, InstanceType: spec.InstanceType, Status: StatusRunning, CreatedAt: time.Now().UTC(), ImageInfo: spec.Image,
+		ID: id, Claim: spec.Alias, InstanceType: spec.InstanceType, Status: StatusRunning, CreatedAt: time.Now().UTC(), ImageInfo: spec.Image,
 		Body: spec.Body, Network: spec.Network, Ports: spec.Ports, Overrides: spec.Overrides, LastJob: job,
 	}
 	if t.InstanceType == "" {
 		t.InstanceType = "cubebox"
 	}
 	return t
-}
-
-func (s *state) aliasFree(alias string) error {
-	for _, t := range s.Templates {
-		if alias != "" && t.Alias == alias {
-			return fault(CodeConflict, "alias %q is already used by template %s", alias, t.ID)
-		}
-	}
-	return nil
 }
 
 // Redo makes the replicas of a template anew: all, those of scope, or the failed ones.

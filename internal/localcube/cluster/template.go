@@ -11,6 +11,7 @@ import (
 type template struct {
 	ID           string          `json:"id"`
 	Alias        string          `json:"alias,omitempty"`
+	Claim        string          `json:"claim,omitempty"` // the alias that it gets once it is READY
 	InstanceType string          `json:"instance_type"`
 	Status       string          `json:"status"`
 	LastError    string          `json:"last_error,omitempty"`
@@ -86,45 +87,71 @@ func (c *Cluster) Templates() []Template {
 	return list
 }
 
-// Template looks one up by its id.
-func (c *Cluster) Template(id string) (Template, error) {
+// Template looks one up by its id or its alias.
+func (c *Cluster) Template(name string) (Template, error) {
 	var out Template
 	err := error(fault(CodeNotFound, "template not found"))
 	c.store.view(func(s *state) {
-		if t := s.Templates[id]; t != nil {
+		if t := s.template(name); t != nil {
 			out, err = t.view(), nil
 		}
 	})
 	return out, err
 }
 
-// TemplateByAlias looks one up by its alias.
-func (c *Cluster) TemplateByAlias(alias string) (Template, error) {
-	for _, t := range c.Templates() {
-		if alias != "" && t.Alias == alias {
-			return t, nil
+// template finds one by its id or its alias; nil where there is none.
+func (s *state) template(name string) *template {
+	if t := s.Templates[name]; t != nil || name == "" {
+		return t
+	}
+	for _, t := range s.Templates {
+		if t.Alias == name {
+			return t
 		}
 	}
-	return Template{}, fault(CodeNotFound, "template not found")
+	return nil
 }
 
-// SetAlias names a template; "" takes its name away. A name that another template has is refused.
-func (c *Cluster) SetAlias(id, alias string) error {
+// SetAlias names a READY template, found by its id or its alias; "" takes its
+// name away. Another template that has the name, or is to have it, loses it.
+func (c *Cluster) SetAlias(name, alias string) error {
 	if err := checkAlias(alias); err != nil {
 		return err
 	}
-	if other, err := c.TemplateByAlias(alias); err == nil && other.ID != id {
-		return fault(CodeConflict, "alias %q is already used by template %s", alias, other.ID)
-	}
 	err := error(fault(CodeNotFound, "template not found"))
 	if werr := c.store.change(func(s *state) {
-		if t := s.Templates[id]; t != nil {
-			t.Alias, err = alias, nil
+		switch t := s.template(name); {
+		case t == nil:
+		case alias != "" && t.Status != StatusReady:
+			err = fault(CodeConflict, "template %s is not ready", t.ID)
+		default:
+			s.claim(t, alias)
+			s.unclaim(alias)
+			t.Claim, err = "", nil
 		}
 	}); werr != nil {
 		return werr
 	}
 	return err
+}
+
+// claim gives a template an alias, which no other one then has.
+func (s *state) claim(t *template, alias string) {
+	for _, other := range s.Templates {
+		if other.Alias == alias {
+			other.Alias = ""
+		}
+	}
+	t.Alias = alias
+}
+
+// unclaim keeps the jobs that run from taking an alias.
+func (s *state) unclaim(alias string) {
+	for _, t := range s.Templates {
+		if t.Claim == alias {
+			t.Claim = ""
+		}
+	}
 }
 
 // DeleteTemplate removes a template and forgets its jobs. One with sandboxes or a running job is refused.

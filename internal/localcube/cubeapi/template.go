@@ -82,7 +82,7 @@ func (s *Server) template(r request) reply {
 }
 
 func (s *Server) alias(r request) reply {
-	t, err := s.opts.Cluster.TemplateByAlias(r.vars["alias"])
+	t, err := s.opts.Cluster.Template(r.vars["alias"])
 	if err != nil {
 		return s.templateFailed(err)
 	}
@@ -97,9 +97,17 @@ func (s *Server) setAlias(r request) reply {
 	if refusal != nil {
 		return *refusal
 	}
-	if err := s.opts.Cluster.SetAlias(r.id(), str(body, "alias")); err != nil {
+	t, err := s.opts.Cluster.Template(r.id())
+	if err == nil {
+		err = s.opts.Cluster.SetAlias(t.ID, str(body, "alias"))
+	}
+	if err != nil {
+		if e := cluster.AsError(err); e.Code == cluster.CodeParams {
+			return failure(http.StatusBadRequest, generic(e))
+		}
 		return s.templateFailed(err)
 	}
+	r.vars = map[string]string{"id": t.ID} // it may have been asked for by the name that it had
 	return s.template(r)
 }
 
@@ -151,7 +159,7 @@ func specOf(body map[string]any) (cluster.TemplateSpec, error) {
 		}
 	}
 	spec := cluster.TemplateSpec{
-		ID: str(body, "templateID"), Alias: str(body, "alias"), Image: strings.TrimSpace(str(body, "image")), Size: str(body, "writableLayerSize"),
+		ID: str(body, "templateID"), Alias: or(aliasOf(str(body, "name")), aliasOf(str(body, "alias"))), Image: strings.TrimSpace(str(body, "image")), Size: str(body, "writableLayerSize"),
 		InstanceType: str(body, "instanceType"), NetworkType: str(body, "networkType"), Ports: ints(body, "exposedPorts"), Scope: texts(body, "nodes"),
 		Username: str(body, "registryUsername"), Password: str(body, "registryPassword"),
 	}
@@ -160,9 +168,6 @@ func specOf(body map[string]any) (cluster.TemplateSpec, error) {
 	}
 	if spec.Size == "" {
 		spec.Size = defaultSize
-	}
-	if spec.Alias == "" {
-		spec.Alias = str(body, "name")
 	}
 	network := cluster.Network{Internet: flag(body, "allowInternetAccess"), Allow: texts(body, "allowOut"), Deny: texts(body, "denyOut")}
 	if network.Internet != nil || network.Allow != nil || network.Deny != nil {
@@ -174,6 +179,19 @@ func specOf(body map[string]any) (cluster.TemplateSpec, error) {
 	text, _ := json.Marshal(body)    // was JSON
 	spec.Body = string(text)
 	return spec, err
+}
+
+// aliasOf is what a name in E2B's form, with a namespace and a tag, leaves for an alias.
+func aliasOf(name string) string {
+	name, _, _ = strings.Cut(name, ":")
+	return strings.TrimSpace(name[strings.LastIndex(name, "/")+1:])
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 func overridesOf(body map[string]any) (cluster.Overrides, error) {

@@ -47,7 +47,7 @@ func (s *Server) template(r *http.Request) answer {
 		out.Ret = retOf(err)
 		return done(out)
 	}
-	out.InstanceType, out.Version, out.Status, out.LastError = t.InstanceType, "v2", t.Status, t.LastError
+	out.TemplateID, out.InstanceType, out.Version, out.Status, out.LastError = t.ID, t.InstanceType, "v2", t.Status, t.LastError
 	out.Replicas, out.Alias = t.Replicas, t.Alias
 	if query.Get("include_request") == "true" {
 		out.Request = t.Request
