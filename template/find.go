@@ -13,13 +13,17 @@ import (
 // Find looks for a READY template that is what a spec wants. Where there is
 // none, the reason says why the nearest one is not.
 func (c *Client) Find(ctx context.Context, s Spec) (found Summary, ok bool, reason string, err error) {
-	digest, err := s.Digest()
-	if err != nil {
-		return Summary{}, false, "", err
-	}
 	all, err := c.Cube.Templates(ctx)
 	if err != nil {
 		return Summary{}, false, "", fmt.Errorf("listing templates: %w", err)
+	}
+	return c.findAmong(ctx, all, s)
+}
+
+func (c *Client) findAmong(ctx context.Context, all []cube.Template, s Spec) (found Summary, ok bool, reason string, err error) {
+	digest, err := s.Digest()
+	if err != nil {
+		return Summary{}, false, "", err
 	}
 	newestFirst(all)
 	for _, t := range all {

@@ -76,6 +76,9 @@ func (h *Held) pending(digest string) (pending, bool) {
 	return p, ok
 }
 
+// works tells whether a job is remembered, and so may still run.
+func (h *Held) works() bool { return h != nil && len(h.jobs) > 0 }
+
 // begun remembers a job as it stands now.
 func (h *Held) begun(digest string, job cube.Job) error {
 	return h.keep(digest, pending{Template: job.TemplateID, Job: job.ID, Stand: fmt.Sprint(stand(job)), Since: time.Now()})

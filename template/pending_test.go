@@ -1,6 +1,7 @@
 package template
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -64,6 +65,31 @@ func TestJoin(t *testing.T) {
 		t.Errorf("waiting: %+v, %v, %d submitted", last, err, f.count(submitRoute))
 	}
 	wantFiles(t, dir, 0)
+}
+
+// TestNameOfWhatIsMade: a template that is being made has its name to itself.
+func TestNameOfWhatIsMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f, c := newFake(t, map[string][]string{listRoute: {listed()}, submitRoute: {job("PENDING", "", 0)}})
+	other := wanted(t)
+	other.Memory = 1
+	for _, s := range []Spec{wanted(t), other} {
+		if _, err := register(t, c, dir, s, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names [2]string
+	for i, body := range f.bodies {
+		var sent struct{ Alias string }
+		if err := json.Unmarshal([]byte(body), &sent); err != nil {
+			t.Fatal(err)
+		}
+		names[i] = sent.Alias
+	}
+	if names[0] != "hermes-studio" || names[1] == names[0] || !Named(names[1], names[0]) {
+		t.Errorf("names %q", names)
+	}
 }
 
 // TestJoinNot: what is no running job of the same template does not hinder another.

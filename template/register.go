@@ -3,6 +3,7 @@ package template
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hermesbox/hermesbox/internal/cube"
 )
@@ -31,7 +32,11 @@ func (c *Client) Register(ctx context.Context, s Spec, detach bool) (Registered,
 	if err != nil {
 		return Registered{}, err
 	}
-	found, ok, reason, err := c.Find(ctx, s)
+	all, err := c.Cube.Templates(ctx)
+	if err != nil {
+		return Registered{}, fmt.Errorf("listing templates: %w", err)
+	}
+	found, ok, reason, err := c.findAmong(ctx, all, s)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -40,7 +45,7 @@ func (c *Client) Register(ctx context.Context, s Spec, detach bool) (Registered,
 	}
 	out, ok, err := c.join(ctx, digest)
 	if !ok && err == nil {
-		out, err = c.begin(ctx, s, digest, reason)
+		out, err = c.begin(ctx, s, c.freeName(s.Name, all), digest, reason)
 	}
 	if err != nil || detach {
 		return out, err
@@ -48,10 +53,21 @@ func (c *Client) Register(ctx context.Context, s Spec, detach bool) (Registered,
 	return c.finish(ctx, digest, out)
 }
 
+// freeName is a name of the name that no template has, nor one that is being
+// made, which has none yet. Most versions of Cube would take the name from the
+// one that has it, which then had none.
+func (c *Client) freeName(name string, all []cube.Template) string {
+	has := func(t cube.Template) bool { return t.Name == name }
+	if name == "" || !slices.ContainsFunc(all, has) && !c.Held.works() {
+		return name
+	}
+	return anotherName(name)
+}
+
 // begin submits the job.
-func (c *Client) begin(ctx context.Context, s Spec, digest, reason string) (Registered, error) {
+func (c *Client) begin(ctx context.Context, s Spec, name, digest, reason string) (Registered, error) {
 	c.note("making a template: %s", reason)
-	job, err := c.submit(ctx, s, digest)
+	job, err := c.submit(ctx, s, name, digest)
 	out := Registered{ID: job.TemplateID, Made: true, Reason: reason, Job: job.ID, Status: job.Status}
 	if err == nil {
 		err = c.Held.begun(digest, job)
@@ -59,14 +75,18 @@ func (c *Client) begin(ctx context.Context, s Spec, digest, reason string) (Regi
 	return out, err
 }
 
-// submit starts the job, under another of the name's names where a template
-// has it already.
-func (c *Client) submit(ctx context.Context, s Spec, digest string) (cube.Job, error) {
+// submit starts the job, under another of the name's names where Cube says that
+// a template has this one.
+func (c *Client) submit(ctx context.Context, s Spec, name, digest string) (cube.Job, error) {
 	request := s.request(digest)
+	request.Name = name
+	if name != s.Name {
+		c.note("the name %s belongs to an earlier template; this one is %s", s.Name, name)
+	}
 	job, err := c.Cube.SubmitTemplate(ctx, request)
-	if nameTaken(err) && s.Name != "" {
+	if nameTaken(err) && name != "" {
 		request.Name = anotherName(s.Name)
-		c.note("the name %s belongs to an earlier template; this one is %s", s.Name, request.Name)
+		c.note("the name %s belongs to an earlier template; this one is %s", name, request.Name)
 		job, err = c.Cube.SubmitTemplate(ctx, request)
 	}
 	if err != nil {

@@ -139,6 +139,27 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestNameNotTakenAway: a template keeps its name, also where Cube would give it to a later one.
+func TestNameNotTakenAway(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"hermes-studio": false, "hermes-studio-0123456789ab": true, "another-app": true, "": true} {
+		f, c := newFake(t, map[string][]string{
+			listRoute:   {listed([5]string{"tpl-1", name, "READY", "registry.example/team/app@sha256:0", "10"})},
+			submitRoute: {job("PENDING", "", 0)},
+		})
+		if _, err := c.Register(t.Context(), wanted(t), true); err != nil {
+			t.Fatal(err)
+		}
+		var sent struct{ Alias string }
+		if err := json.Unmarshal([]byte(f.bodies[0]), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if (sent.Alias == "hermes-studio") != want || !Named(sent.Alias, "hermes-studio") {
+			t.Errorf("beside %q it is called %q", name, sent.Alias)
+		}
+	}
+}
+
 // TestSubmitRefused: a refusal is passed on, and tried once.
 func TestSubmitRefused(t *testing.T) {
 	t.Parallel()
