@@ -23,7 +23,8 @@ def version():
 
 
 def listed():
-    return run([HERMES, "skills", "list"], {"HOME": "/root", "HERMES_HOME": HOME, "HERMES_DISABLE_LAZY_INSTALLS": "1"}, 120)
+    got = run([HERMES, "skills", "list"], {"HOME": "/root", "HERMES_HOME": HOME, "HERMES_DISABLE_LAZY_INSTALLS": "1"}, 120)
+    return {**got, "err": masked(got["err"], *(head(HOME + "/" + name, 1 << 20) or b"" for name in ("config.yaml", ".env")))}
 
 
 threads = [threading.Thread(target=section, args=job) for job in (("imports", imports), ("version", version), ("listed", listed))]

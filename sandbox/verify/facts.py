@@ -83,11 +83,18 @@ def source():
     return {"manifest": None if manifest is None else packed(manifest), "files": packed(b"".join(lines)), "outside": outside[:MANY], "odd": odd[:MANY]}
 
 
+HUGE = 2 << 30
+
+
 def digest(path):
-    total = hashlib.sha256()
+    """The sum of a file; one that is too long to be read, which costs nothing where it has holes, has none."""
+    total, left = hashlib.sha256(), HUGE
     with regular(path) as f:
         while block := f.read(1 << 20):
             total.update(block)
+            left -= len(block)
+            if left < 0:
+                return "-" * 64
     return total.hexdigest()
 
 

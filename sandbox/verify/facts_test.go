@@ -188,6 +188,33 @@ func TestRunBounded(t *testing.T) {
 	}
 }
 
+// TestMasked: what a program says of the secrets of a home is not passed on.
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	settings := []string{"model: {api_key: sk-flow, base_url: http://h}\nauth:\n  bot_token: 'two words'\n", "OPENAI_API_KEY=abc\nDB_PASSWORD=\"pa ss#\"\nMODE=blue\nsecret_key = plain # c\n"}
+	const said = "sk-flow two words abc pa ss# blue http://h plain"
+	got := script(t, "print(masked("+quoted(t, said)+", *[s.encode() for s in "+quoted(t, settings)+"]))")
+	if want := "*** *** abc *** blue http://h ***"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestDigestBounded: a file that has no end has no sum.
+func TestDigestBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "long")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skip(err)
+	}
+	got := script(t, "HUGE = 3 << 20\nprint(digest("+quoted(t, path)+") == tree("+quoted(t, filepath.Dir(path))+"), digest("+quoted(t, path)+"))")
+	if want := "False " + strings.Repeat("-", 64); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func quoted(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -6,6 +6,7 @@ JSON, and a line "MARK end". Nothing else is printed, so that nothing that a pro
 import base64
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -79,6 +80,17 @@ def tail(path, limit):
             return f.read(limit)
     except OSError:
         return None
+
+
+SECRET = re.compile(r"""[\w.-]*(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)[\w.-]*["']?\s*[:=]\s*(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'#,}]+))""", re.I)
+
+
+def masked(said, *settings):
+    """What a program said, without the secrets of these settings."""
+    values = {v for text in settings for found in SECRET.findall(text.decode("utf-8", "replace")) for v in found if len(v) > 3}
+    for value in sorted(values, key=len, reverse=True):
+        said = said.replace(value, "***")
+    return said
 
 
 def run(args, env, limit, cwd="/", data=b""):

@@ -3,17 +3,17 @@ import shutil
 
 def endpoint():
     """A turn against the model that the home's settings name, on a copy of them; None where they name no address."""
-    config = head(HOME + "/config.yaml", 1 << 20) or b""
+    config, keys = (head(HOME + "/" + name, 1 << 20) or b"" for name in ("config.yaml", ".env"))
     if not ASKED.get("configured"):
         return None
     at = tempfile.mkdtemp(prefix="hermesbox-verify-")
     try:
-        for name, data in (("config.yaml", config), (".env", head(HOME + "/.env", 1 << 20) or b"")):
+        for name, data in (("config.yaml", config), (".env", keys)):
             with open(os.open(at + "/" + name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
                 f.write(data)
         got = run([AGENT + "/.venv/bin/hermes", "chat", "-Q", "-q", "Answer with the one word pong."],
                   {"HOME": at, "HERMES_HOME": at, "HERMES_DISABLE_LAZY_INSTALLS": "1"}, 150, cwd=at)
-        return {"code": got["code"], "answer": bool(got["out"].strip()), "turns": 1, "output": (got["out"] + got["err"])[-1500:]}
+        return {"code": got["code"], "answer": bool(got["out"].strip()), "turns": 1, "output": masked(got["out"] + got["err"], config, keys)[-1500:]}
     finally:
         shutil.rmtree(at, ignore_errors=True)
 
