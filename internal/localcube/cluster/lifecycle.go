@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func pauseRefused(state string) error {
 }
 
 func (c *Cluster) freeze(ctx context.Context, b *box) error {
-	if err := c.docker.ContainerPause(ctx, b.container); err != nil {
+	if err := insist(ctx, func() error { return c.docker.ContainerPause(ctx, b.container) }); err != nil {
 		return fmt.Errorf("pausing sandbox %s: %w", b.spec.ID, err)
 	}
 	b.setState(StatePaused)
@@ -63,6 +64,24 @@ func (c *Cluster) freeze(ctx context.Context, b *box) error {
 	return c.record(b, func(r *record) {
 		r.PausedAt, r.Lost = time.Now(), r.Lost || lose
 	})
+}
+
+// How often a container is paused that does not freeze, and how long is waited in between.
+const (
+	freezeTries = 10
+	freezeDelay = 200 * time.Millisecond
+)
+
+// insist pauses again where a container starts so many processes that it does
+// not freeze: runc then gives up (cgroup version 1).
+func insist(ctx context.Context, freeze func() error) error {
+	for try := 1; ; try++ {
+		err := freeze()
+		if err == nil || try == freezeTries || ctx.Err() != nil || !strings.Contains(err.Error(), "unable to freeze") {
+			return err
+		}
+		pause(ctx, freezeDelay)
+	}
 }
 
 // record changes what is kept of a sandbox.
