@@ -28,7 +28,8 @@ func (s *sandboxes) pause(ctx context.Context, one sandbox.Sandbox) error {
 		s.app.note("%s is paused already", one.Title())
 	}
 	var refused *cube.Error
-	if errors.As(err, &refused) && !errors.Is(err, cube.ErrNotFound) && !errors.Is(err, cube.ErrUnauthorized) {
+	old := s.client.Version == "" || !sandbox.AtLeast(s.client.Version, "0.7.0")
+	if old && errors.As(err, &refused) && !errors.Is(err, cube.ErrNotFound) && !errors.Is(err, cube.ErrUnauthorized) {
 		return &failure{err: err, code: exitFailed, hint: "Cube before 0.7.0 cannot pause a sandbox with directories of its node; sandbox stop ends it, and home and workspace stay"}
 	}
 	return err

@@ -38,6 +38,10 @@ func serveCube(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	mux.HandleFunc("GET /sandboxes/{id}", c.on(func(w http.ResponseWriter, i int) { say(w, http.StatusOK, c.boxes[i]) }))
 	mux.HandleFunc("POST /sandboxes/{id}/pause", c.on(func(w http.ResponseWriter, i int) {
+		if c.boxes[i]["stubborn"] != nil {
+			say(w, http.StatusInternalServerError, map[string]any{"code": 500, "message": "CubeMaster returned error code 130593: no"})
+			return
+		}
 		c.boxes[i]["state"] = "paused"
 		w.WriteHeader(http.StatusNoContent)
 	}))
