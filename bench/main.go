@@ -42,8 +42,8 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 	var o options
 	flags.StringVar(&o.hermesbox, "hermesbox", "", "the `program` to measure")
 	flags.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "hermesbox-bench"), "where trees are made and kept")
-	flags.StringVar(&o.only, "only", "", "one `part` only: the trees 22k or 200k, up, proxy or lists")
-	flags.StringVar(&o.image, "image", "", "`image` on the Engine whose command service and web UI are measured through the proxy as well")
+	flags.StringVar(&o.only, "only", "", "one `part` only: the trees 22k or 200k, up, whole, verify, proxy or lists")
+	flags.StringVar(&o.image, "image", "", "`image` on the Engine that is verified, and whose command service and web UI are measured through the proxy")
 	flags.IntVar(&o.runs, "runs", 5, "runs of each command")
 	sync := flags.Bool("sync", false, "sync two directories as BuildKit does, and end")
 	plants := flags.String("plant", "", "make the `tree` in a directory, and end")
@@ -95,7 +95,7 @@ func compete(ctx context.Context, out io.Writer, o options) error {
 	for _, other := range []struct {
 		name string
 		run  func(context.Context, io.Writer, options) (bool, error)
-	}{{"up", upBench}, {"proxy", proxyBench}, {"lists", listsBench}} {
+	}{{"up", upBench}, {"whole", wholeBench}, {"verify", verifyBench}, {"proxy", proxyBench}, {"lists", listsBench}} {
 		if o.only != "" && o.only != other.name {
 			continue
 		}
