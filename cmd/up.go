@@ -18,8 +18,9 @@ the nodes, makes the clean context of SOURCE, builds the image, pushes it where 
 says so, registers it as a template, makes the nodes' default home, or refreshes it after a
 new image, has a smoke sandbox, with a home and a workspace of its own, go through all steps
 to a Web UI that answers, and verifies the template as verify does. The smoke sandbox is
-removed in the end; where something fails it stays to be looked at. A green report is kept
-under .hermesbox/reports.
+removed in the end; where something fails it stays to be looked at, until a run goes well. A
+green report is kept under .hermesbox/reports. Without nodes in the configuration nothing can
+be tried out: then a warning says that the template is not verified.
 
 It prints the template id, which sandbox create takes, or with --until image or context what
 that stage made. Run again with nothing changed it does nothing, and says so; after a failure
