@@ -36,9 +36,15 @@ func (c *Client) Pause(ctx context.Context, s Sandbox) (bool, error) {
 }
 
 // Resume resumes a paused sandbox, with an idle window of at least timeout, and
-// waits until it runs. One that runs is left so, and false returned. On Cube
+// waits until it runs. One that was listed as pausing is waited for: asked for by
+// itself it seems to run. One that runs is left so, and false returned. On Cube
 // before 0.7.0 it may be [cube.ErrBusy]; then only a rebuild helps.
 func (c *Client) Resume(ctx context.Context, s Sandbox, timeout time.Duration) (bool, error) {
+	if s.State == cube.Pausing {
+		if err := c.settle(ctx, s, cube.Paused); err != nil {
+			return false, fmt.Errorf("resuming sandbox %s, which is being paused: %w", s.Title(), err)
+		}
+	}
 	state, err := c.state(ctx, s)
 	if err == nil && state == cube.Running {
 		return false, nil

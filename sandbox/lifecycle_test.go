@@ -112,6 +112,16 @@ func TestPauseResume(t *testing.T) {
 			t.Fatalf("resume: %v, %v", changed, err)
 		}
 	}
+	if err := s.client.Cube.PauseSandbox(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	pausing, err := s.client.Find(t.Context(), made.ID)
+	if err != nil || pausing.State != cube.Pausing {
+		t.Fatalf("while it is being paused: %+v, %v", pausing, err)
+	}
+	if changed, err := s.client.Resume(t.Context(), pausing, time.Minute); err != nil || !changed {
+		t.Errorf("resume of one that is being paused: %v, %v", changed, err)
+	}
 	s.fault("resume-rejected")
 	if _, err := s.client.Pause(t.Context(), made.Sandbox); err != nil {
 		t.Fatal(err)
