@@ -24,7 +24,7 @@ func newDoctor(app *app) *cobra.Command {
 		Long: `Doctor looks at the whole chain, at all of it at once: Docker, its BuildKit, the platform,
 the base image and the disk; the registry, certificates and packages that a build is
 given; the source and git; the Cube of the configuration, whether it lets us in, its
-version and its clock; the name and the proxy by which sandboxes are reached; the outbound
+version, nodes and clock; the name and the proxy by which sandboxes are reached; the outbound
 policy and the model endpoints; each node; the public skills; a browser.
 
 What is not configured is skipped. Each finding says what to do. It exits 3 where

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/config"
+	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/internal/localcube"
 	"github.com/hermesbox/hermesbox/sandbox"
@@ -37,7 +38,7 @@ func noCube(cfg config.Cube) bool {
 func (a *app) examineCube(ctx context.Context, cfg config.Config) []check.Check {
 	p := &cubePatient{app: a, cfg: cfg, local: cfg.Cube.Engine == "local"}
 	opened := hand[*sandboxes]()
-	cube := judge(ctx, "cube", "Cube answers", "see whether curl gets an answer from cube.api_url", func(ctx context.Context) check.Result {
+	health := judge(ctx, "cube", "Cube answers", "see whether curl gets an answer from cube.api_url", func(ctx context.Context) check.Result {
 		if noCube(cfg.Cube) {
 			return skip("no Cube is configured: --cube local uses this machine's, cube.api_url names a cluster's")
 		}
@@ -54,18 +55,19 @@ func (a *app) examineCube(ctx context.Context, cfg config.Config) []check.Check 
 	}
 	after := func(id, title, stuck string, ask func(context.Context) check.Result) exam {
 		return one(id, title, stuck, func(ctx context.Context) check.Result {
-			switch cube.Status {
+			switch health.Status {
 			case check.Skip:
-				return skip(cube.Evidence)
+				return skip(health.Evidence)
 			case check.Fail:
 				return skipBecause("cube")
 			}
 			return ask(ctx)
 		})
 	}
-	return append([]check.Check{cube}, together(ctx,
+	return append([]check.Check{health}, together(ctx,
 		after("auth", "Cube lets us in", "see whether curl gets an answer from cube.api_url", p.auth),
 		after("version", "Cube has what sandboxes need", "see whether curl gets an answer from cube.api_url", p.version),
+		after("cluster", "Cube has healthy nodes, and those of the configuration", "see whether curl gets an answer from cube.master_addr", p.cluster),
 		after("clock", "Cube's clock is ours", "see whether curl gets an answer from cube.api_url", p.clock),
 		after("domain", "the names of sandboxes resolve", "see whether the resolver of this machine answers", p.domain),
 		after("proxy", "sandboxes are reached", "see whether curl gets an answer from the proxy", p.proxy),
@@ -120,6 +122,56 @@ func (p *cubePatient) version(ctx context.Context) check.Result {
 		}
 	}
 	return check.Result{Status: check.Pass, Evidence: version + " or later"}
+}
+
+// cluster looks at the nodes that Cube lists, and for those of the configuration among them.
+func (p *cubePatient) cluster(ctx context.Context) check.Result {
+	known, err := p.boxes.link.Nodes(ctx)
+	switch {
+	case errors.Is(err, cube.ErrUnsupported), errors.Is(err, cube.ErrNotFound):
+		return skip("this Cube lists its nodes only at CubeMaster: cube.master_addr is not set")
+	case err != nil:
+		return wrong(cubeFailed(err), "check cube.master_addr")
+	case len(known) == 0:
+		return check.Result{Status: check.Fail, Evidence: "the cluster has no node", Remedy: "start Cubelet on a node, and see in its log whether it reaches CubeMaster"}
+	}
+	var checks []check.Check
+	healthy := 0
+	for _, k := range known {
+		if k.Healthy {
+			healthy++
+			continue
+		}
+		checks = append(checks, check.Check{ID: k.ID, Status: check.Warn, Evidence: "not healthy", Remedy: "look at Cubelet on it (systemctl status, its log), and at its disk and memory"})
+	}
+	if healthy == 0 {
+		checks[0].Status = check.Fail
+	}
+	if !p.local {
+		checks = append(checks, strangers(p.cfg.Nodes, known)...)
+	}
+	return condense(checks, count(len(known), "node"), "look at the nodes of the cluster")
+}
+
+// strangers are nodes of the configuration that Cube does not list, so that it
+// cannot be told to put a sandbox where its directories are.
+func strangers(nodes []config.Node, known []cube.Node) []check.Check {
+	var listed []string
+	for _, k := range known {
+		listed = append(listed, strings.Join(strings.Fields(k.ID+" "+k.IP), " at "))
+	}
+	hosts := addresses(nodes)
+	var out []check.Check
+	for _, n := range nodes {
+		if slices.ContainsFunc(known, func(k cube.Node) bool { return k.ID == n.Name || slices.Contains([]string{k.ID, k.IP}, hosts[n.Name]) }) {
+			continue
+		}
+		out = append(out, check.Check{
+			ID: n.Name, Status: check.Warn, Evidence: "Cube lists no node of this name or address, but " + strings.Join(listed, ", "),
+			Remedy: "name it in hermesbox.yaml as Cube does, or use the address that Cube has of it",
+		})
+	}
+	return out
 }
 
 // The differences between clocks that certificates, tokens and logs begin to suffer from.

@@ -26,6 +26,7 @@ type doctorCube struct {
 	skew    time.Duration // of its clock
 	html    bool          // something else
 	web     bool          // in place of the proxy something else
+	nodes   string        // what it lists
 }
 
 func (c doctorCube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,9 +42,15 @@ func (c doctorCube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status, body = http.StatusBadGateway, map[string]any{}
 	case r.URL.Path == "/health":
 		body = map[string]any{"status": "ok", "sandboxes": 0}
+	case c.nodes != "" && strings.HasSuffix(r.URL.Path, "/nodes"):
+		var nodes []any
+		if err := json.Unmarshal([]byte(c.nodes), &nodes); err != nil {
+			panic(err)
+		}
+		body = nodes
 	case c.refuses:
 		status, body = http.StatusUnauthorized, map[string]any{"code": 401, "message": "unauthorized"}
-	case c.old && r.URL.Path == "/templates/compat", !c.old && r.URL.Path == "/cubeapi/v1/health":
+	case c.old && r.URL.Path == "/templates/compat", !c.old && strings.HasPrefix(r.URL.Path, "/cubeapi/v1/"):
 		status, body = http.StatusNotFound, map[string]any{"code": 404, "message": "not found"}
 	}
 	say(w, status, body)
@@ -59,8 +66,8 @@ func TestDoctorCube(t *testing.T) {
 		remedy string
 	}{
 		"well":                {},
-		"another key":         {cube: doctorCube{refuses: true}, differ: map[string]string{"auth": "fail", "version": "fail"}, remedy: "CUBE_API_KEY"},
-		"an old version":      {cube: doctorCube{old: true}, differ: map[string]string{"version": "warn"}, remedy: "use Cube 0.7.0 or later, or sandbox.on_timeout: kill"},
+		"another key":         {cube: doctorCube{refuses: true}, differ: map[string]string{"auth": "fail", "version": "fail", "cluster": "fail"}, remedy: "CUBE_API_KEY"},
+		"an old version":      {cube: doctorCube{old: true, nodes: `[{"nodeID": "one", "healthy": true}]`}, differ: map[string]string{"version": "warn", "cluster": "pass"}, remedy: "use Cube 0.7.0 or later, or sandbox.on_timeout: kill"},
 		"a clock that is off": {cube: doctorCube{skew: -time.Hour}, differ: map[string]string{"clock": "fail"}, remedy: "set both clocks, with NTP"},
 		"no proxy":            {env: []string{"CUBE_PROXY_PORT_HTTP=1"}, differ: map[string]string{"proxy": "fail"}, remedy: "check cube.proxy and cube.domain, and that a firewall lets you there"},
 		"no name": {
@@ -92,7 +99,7 @@ func TestDoctorCube(t *testing.T) {
 }
 
 // unasked is what cannot be judged of a Cube that does not answer as one.
-var unasked = map[string]string{"cube": "fail", "auth": "skip", "version": "skip", "clock": "skip", "domain": "skip", "proxy": "skip"}
+var unasked = map[string]string{"cube": "fail", "auth": "skip", "version": "skip", "cluster": "skip", "clock": "skip", "domain": "skip", "proxy": "skip"}
 
 // cubeEnv makes a server the Cube and its proxy; more comes first.
 func cubeEnv(server *httptest.Server, more ...string) []string {
@@ -108,7 +115,7 @@ func cubeEnv(server *httptest.Server, more ...string) []string {
 // differs compares with a Cube that is well.
 func differs(t *testing.T, got, differ map[string]string) {
 	t.Helper()
-	want := map[string]string{"cube": "pass", "auth": "pass", "version": "pass", "clock": "pass", "domain": "pass", "proxy": "pass", "nodes": "skip"}
+	want := map[string]string{"cube": "pass", "auth": "pass", "version": "pass", "cluster": "skip", "clock": "pass", "domain": "pass", "proxy": "pass", "nodes": "skip"}
 	maps.Copy(want, differ)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -156,6 +163,33 @@ func TestDoctorCubeTLS(t *testing.T) {
 	}
 }
 
+// TestDoctorCluster looks at what Cube lists of nodes.
+func TestDoctorCluster(t *testing.T) {
+	t.Parallel()
+	const one, two = `{"nodeID": "one", "hostIP": "10.0.0.5", "healthy": true}`, `{"nodeID": "two", "hostIP": "10.0.0.6", "healthy": false}`
+	for name, tt := range map[string]struct {
+		nodes, config string
+		want          want
+	}{
+		"well":        {"[" + one + "]", "", want{"pass", "1 node", ""}},
+		"by name":     {"[" + one + "]", "nodes: [{name: one, ssh: root@127.0.0.1:1}]\n", want{"pass", "1 node", ""}},
+		"by address":  {"[" + strings.Replace(one, "10.0.0.5", "127.0.0.1", 1) + "]", "nodes: [{name: other, ssh: root@127.0.0.1:1}]\n", want{"pass", "1 node", ""}},
+		"a stranger":  {"[" + one + "]", "nodes: [{name: other, ssh: root@127.0.0.1:1}]\n", want{"warn", "other: Cube lists no node of this name or address, but one at 10.0.0.5", "name it in hermesbox.yaml as Cube does"}},
+		"one is ill":  {"[" + one + "," + two + "]", "", want{"warn", "two: not healthy", "look at Cubelet on it"}},
+		"all are ill": {"[" + two + "]", "", want{"fail", "two: not healthy", "look at Cubelet on it"}},
+		"none":        {"[]", "", want{"fail", "the cluster has no node", "start Cubelet on a node"}},
+		"not told":    {"", "", want{"skip", "cube.master_addr is not set", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(doctorCube{nodes: tt.nodes})
+			defer server.Close()
+			found := diagnose(t, tt.config, cubeEnv(server, "DOCKER_HOST=unix:///no.sock"))
+			tt.want.of(t, found["cluster"])
+		})
+	}
+}
+
 // TestDoctorUnreachable: what needs a Cube is skipped because of it.
 func TestDoctorUnreachable(t *testing.T) {
 	t.Parallel()
@@ -183,8 +217,6 @@ func TestDoctorHangs(t *testing.T) {
 	got, _ := doctorOf(t, config, []string{"DOCKER_HOST=tcp://" + address, "CUBE_API_URL=http://" + address, "CUBE_MASTER_ADDR=" + address})
 	want := maps.Clone(unasked)
 	want["node one"], want["node two"] = "fail", "fail"
-	delete(got, "docker")
-	delete(want, "nodes")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -208,7 +240,7 @@ func doctorOf(t *testing.T, config string, env []string, flags ...string) (statu
 		if c.Remedy != "" {
 			remedies += id + ": " + c.Evidence + " → " + c.Remedy + "\n"
 		}
-		if slices.Contains([]string{"cube", "auth", "version", "clock", "domain", "proxy", "nodes"}, id) || strings.HasPrefix(id, "node ") {
+		if slices.Contains([]string{"cube", "auth", "version", "cluster", "clock", "domain", "proxy", "nodes"}, id) || strings.HasPrefix(id, "node ") {
 			statuses[id] = c.Status
 		}
 	}

@@ -74,8 +74,12 @@ func (a *app) localFleet(ctx context.Context, cfg config.Config, f *fleet) *chec
 
 // examineSkills lints the public skills, where there are some.
 func examineSkills(loaded *config.Loaded) check.Result {
-	if _, err := os.Stat(loaded.Config.Skills.Source); errors.Is(err, os.ErrNotExist) || loaded.Config.Skills.Source == "" {
-		return skip("there is no directory " + loaded.Config.Skills.Source)
+	dir := loaded.Config.Skills.Source
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		if dir == "" || loaded.Origin["skills.source"] == "default" {
+			return skip("there is no directory " + dir)
+		}
+		return wrong(err, "correct skills.source in hermesbox.yaml, or leave it away")
 	}
 	set, err := loadSkills(loaded, nil)
 	if err != nil {

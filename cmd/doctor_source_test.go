@@ -182,6 +182,37 @@ func TestDoctorFiles(t *testing.T) {
 	}
 }
 
+// TestDoctorSkills looks at public skills.
+func TestDoctorSkills(t *testing.T) {
+	t.Parallel()
+	const well = "---\nname: a-skill\ndescription: What it is good for.\n---\n\nText.\n"
+	for name, tt := range map[string]struct {
+		file, text, config string
+		want               want
+	}{
+		"well":          {"a-skill/SKILL.md", well, "", want{"pass", "every check passed", ""}},
+		"none":          {"", "", "", want{"skip", "there is no directory", ""}},
+		"none as named": {"", "", "skills: {source: nowhere}\n", want{"fail", "nowhere", "correct skills.source"}},
+		"no name":       {"a-skill/SKILL.md", "text\n", "", want{"fail", "frontmatter: a-skill/SKILL.md", "begin the file with --- lines"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if tt.file != "" {
+				path := filepath.Join(dir, "skills/public", tt.file)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				write(t, path, tt.text)
+			}
+			file := filepath.Join(dir, "hermesbox.yaml")
+			write(t, file, tt.config)
+			found := diagnosed(t, hermesbox(t, []string{"DOCKER_HOST=unix:///no.sock"}, "doctor", "--config", file, "--output", "json"))
+			tt.want.of(t, found["skills"])
+		})
+	}
+}
+
 // certificate is one in PEM form.
 func certificate(t *testing.T, until time.Time) string {
 	t.Helper()
