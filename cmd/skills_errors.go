@@ -26,7 +26,7 @@ var skillsAdvices = []advice{
 	{skills.ErrNewer, exitFailed, "deploy with that version of hermesbox, or a later one; nothing was touched"},
 	{skills.ErrLedger, exitFailed, "nothing was touched. Move the ledger away on the node, and the deployed skills with it; then deploy anew"},
 	{skills.ErrChanged, exitFailed, "run the same command again when nobody writes there; nothing was changed on the node"},
-	{skills.ErrNoMount, exitFailed, "an old sandbox cannot gain a mount: hermesbox sandbox rebuild makes it anew, with the same home and workspace"},
+	{skills.ErrNoMount, exitFailed, "an old sandbox cannot gain a mount: hermesbox sandbox rebuild makes it anew, with the same home and workspace; in place of one that others made, hermesbox sandbox create makes another"},
 	{skills.ErrHome, exitFailed, "put it right in the home; nothing of it was touched"},
 }
 
