@@ -76,7 +76,7 @@ func TestDoctorEngine(t *testing.T) {
 		"no way to Cube":         {"{}", "cube: {api_url: \"http://127.0.0.1:1\"}\n", "registry", want{"warn", "Cube cannot have what is only in the Engine", "image.push: true"}},
 		"base of nowhere":        {"{}", "image: {base: \"127.0.0.1:1/no/base:1\"}\n", "base", want{"fail", "127.0.0.1:1/no/base:1", "name another base in image.base"}},
 		"base behind a login":    {"{}", "image: {base: \"" + address + "/base:1\"}\n", "base", want{"fail", address + "/base:1", "docker login"}},
-		"no emulation":           {"{}", "image: {platform: linux/mips64le}\n", "platform", want{"fail", "linux/mips64le", "binfmt_misc"}},
+		"no emulation":           {"{}", "image: {platform: linux/mips64le}\n", "platform", want{"fail", "linux/mips64le", "tonistiigi/binfmt --install mips64le does"}},
 		"BuildKit":               {"{}", "", "buildkit", want{"pass", "worker", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {

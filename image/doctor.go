@@ -55,7 +55,8 @@ func (e *Engine) CheckPlatform(ctx context.Context, platform string) check.Resul
 	}
 	defer func() { _ = bk.Close() }() // it only read
 	if err := checkPlatform(ctx, bk, platform); err != nil {
-		return failing("give the builder emulation for it (binfmt_misc), or choose another --platform", "%v", err)
+		arch := strings.Split(platform, "/")[1] // canonical: os/arch, or os/arch/variant
+		return failing("give the builder emulation for it, as docker run --privileged --rm tonistiigi/binfmt --install "+arch+" does, or choose another --platform", "%v", err)
 	}
 	return check.Result{Status: check.Warn, Evidence: platform + " runs by emulation, which is slow", Remedy: "build on a machine of that kind where time matters"}
 }
