@@ -122,7 +122,11 @@ func (a *app) release(ctx context.Context, loaded *config.Loaded, args []string)
 			a.warn("%s", c.Evidence)
 		}
 	}
-	return skills.Release{Set: set, Revision: skills.ReadRevision(ctx, set.Dir), Hermesbox: ownVersion()}, nil
+	revision, err := skills.ReadRevision(ctx, set.Dir)
+	if err != nil && ctx.Err() == nil {
+		a.warn("the ledger will name no revision: %v", err)
+	}
+	return skills.Release{Set: set, Revision: revision, Hermesbox: ownVersion()}, nil
 }
 
 func (a *app) printDeployed(out io.Writer, done []deployedNode, dry bool) error {

@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,19 @@ func (s *skillsTest) deploy(code int, stdout, stderr string, args ...string) {
 	s.want(code, stdout, stderr, append([]string{"skills", "deploy", s.source}, args...)...)
 }
 
+// repository makes the source one of git, with these settings.
+func (s *skillsTest) repository(settings string) {
+	s.Helper()
+	git := filepath.Join(s.source, ".git")
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(git, "objects"), 0o755), os.Mkdir(filepath.Join(git, "refs"), 0o755),
+		os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600),
+		os.WriteFile(filepath.Join(git, "config"), []byte(settings), 0o600))
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 // public is a file among the public skills of the node.
 func (s *skillsTest) public(name string) string {
 	return filepath.Join(s.root, "hermes-common-skills", name)
@@ -67,6 +81,8 @@ func TestSkillsDeploy(t *testing.T) {
 		t.Errorf("%d connections", n)
 	}
 	s.deploy(0, "", "node one: nothing changed, 2 skills")
+	s.repository("[core\n")
+	s.deploy(0, "", "warning: the ledger will name no revision: git does not tell the revision: fatal: bad config line")
 	info, err := os.Stat(s.public("one/SKILL.md"))
 	if err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("%v, %v", info, err)

@@ -1,7 +1,10 @@
 package skills
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -29,17 +32,36 @@ func short(commit string) string { return commit[:min(12, len(commit))] }
 
 const gitTimeout = 20 * time.Second
 
-// ReadRevision asks git, whatever repository the environment names. Without git
-// or a repository the revision is empty.
-func ReadRevision(ctx context.Context, dir string) Revision {
+// ErrRevision means that git does not tell the revision of a directory that is in
+// a repository.
+var ErrRevision = errors.New("git does not tell the revision")
+
+// ReadRevision asks git, whatever repository the environment names. Without git,
+// a repository or a commit the revision is empty.
+func ReadRevision(ctx context.Context, dir string) (Revision, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	commit, err := git(ctx, dir, "log", "-1", "--format=%H", "--", ".")
 	if err != nil || commit == "" {
-		return Revision{}
+		return Revision{}, refused(err)
 	}
 	changes, err := git(ctx, dir, "status", "--porcelain", "--untracked-files=all", "--", ".")
-	return Revision{commit, err != nil || changes != ""}
+	return Revision{commit, err != nil || changes != ""}, nil
+}
+
+// refused is why git did not answer, nil where there was nothing to tell.
+func refused(err error) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return nil // none is installed
+	}
+	said := lastLine(strings.SplitN(string(exit.Stderr), "\n", 2)[0])
+	for _, nothing := range []string{"not a git repository", "does not have any commits", "bad default revision"} {
+		if strings.Contains(said, nothing) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrRevision, cmp.Or(said, err.Error()))
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
@@ -49,6 +71,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
+	cmd.Env = append(cmd.Env, "LC_ALL=C") // the last one counts
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err
 }

@@ -1,7 +1,9 @@
 package skills_test
 
 import (
+	"errors"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +23,14 @@ func TestRevision(t *testing.T) {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}
 	}
-	read := func() skills.Revision { return skills.ReadRevision(t.Context(), w.source+"/public") }
+	read := func() skills.Revision {
+		t.Helper()
+		r, err := skills.ReadRevision(t.Context(), w.source+"/public")
+		if err != nil {
+			t.Error(err)
+		}
+		return r
+	}
 	w.skill("public/one", "x")
 	if r := read(); r != (skills.Revision{}) || r.String() != "" {
 		t.Errorf("without a repository: %+v", r)
@@ -45,6 +54,10 @@ func TestRevision(t *testing.T) {
 	w.put("public/two/SKILL.md", "x", 0o644)
 	if r := read(); r.Commit != first.Commit || !r.Dirty || r.String() != first.Commit[:12]+" with changes" {
 		t.Errorf("a new file: %+v", r)
+	}
+	w.put(".git/config", "[core\n", 0o644)
+	if r, err := skills.ReadRevision(t.Context(), w.source+"/public"); r != (skills.Revision{}) || !errors.Is(err, skills.ErrRevision) || !strings.Contains(err.Error(), "bad config line") {
+		t.Errorf("a repository that git cannot read: %+v, %v", r, err)
 	}
 }
 
