@@ -109,7 +109,7 @@ mkdir -p "$work/source"
 tar -xzf "$archive" -C "$work/source" --strip-components 1
 clean=$(bin/hermesbox context check --output json "$work/source" 2>/dev/null | sed -n 's/^ *"digest": "\(.*\)",/\1/p')
 scripts/plant-litter.sh "$work/source"
-bin/hermesbox context check "$work/source"
+bin/hermesbox context check "$work/source" | sed '/^largest/,$d'
 done_step "source: Hermes Agent 0.19.0 from its source distribution, 8 pieces of litter and 2 look-alikes planted"
 
 step "base image and web UI"
@@ -145,7 +145,7 @@ done_step "up again: nothing changed, nothing was done"
 step "public skills on the node"
 rm -rf "$work/skills"
 cp -R skills/public "$work/skills"
-hb skills lint
+hb skills lint >"$work/lint.log" || { cat "$work/lint.log" && exit 1; }
 hb skills deploy
 done_step "skills: $(ls "$work/skills" | wc -l | tr -d ' ') public on the node, linked into each new sandbox"
 
