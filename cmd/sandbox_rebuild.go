@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -110,7 +111,7 @@ func (s *sandboxes) rebuildOutdated(ctx context.Context, out io.Writer, spec san
 	if err != nil {
 		return sandboxFailed(err)
 	}
-	old := sandbox.Outdated(all)
+	old := slices.DeleteFunc(sandbox.Outdated(all), func(one sandbox.Sandbox) bool { return throwaway(one.Name) })
 	if len(old) == 0 {
 		s.app.note("no sandbox is outdated")
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hermesbox/hermesbox/internal/config"
+	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/internal/localcube"
 	"github.com/hermesbox/hermesbox/template"
 )
@@ -178,6 +180,7 @@ func (a *app) sayOutdated(ctx context.Context, client *template.Client, name, id
 		}
 		return
 	}
+	users = slices.DeleteFunc(users, func(s cube.Sandbox) bool { return throwaway(s.Metadata["hermesbox.name"]) })
 	if len(users) == 0 {
 		return
 	}

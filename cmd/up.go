@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hermesbox/hermesbox/internal/cube"
 )
 
 func newUp(app *app) *cobra.Command {
@@ -49,7 +51,7 @@ func (p *pipeline) up(ctx context.Context) error {
 		did, err := next.do(ctx)
 		if err != nil {
 			p.done = append(p.done, failedStage(ctx, next.name, err))
-			return err
+			return p.unreached(err)
 		}
 		p.done = append(p.done, did)
 	}
@@ -58,6 +60,15 @@ func (p *pipeline) up(ctx context.Context) error {
 	}
 	p.warnUnproven()
 	return nil
+}
+
+// unreached gives another next step where the local Cube is gone: it has no
+// address that could be wrong.
+func (p *pipeline) unreached(err error) error {
+	if !p.local || !errors.Is(err, cube.ErrUnreachable) {
+		return err
+	}
+	return &failure{err: err, code: exitFailed, hint: "the local Cube has ended: run the same command again, which starts it and goes on here"}
 }
 
 // step is a stage to be done.

@@ -25,6 +25,12 @@ const smokeDir = ".hermesbox/smoke"
 // smokeID is what smoke makes of an id: nothing else is ever removed.
 var smokeID = regexp.MustCompile(`^smoke-[a-z2-7]{16}$`)
 
+// throwaway tells that a name is of a sandbox that up or verify made for its own
+// use: nobody wants it rebuilt.
+func throwaway(name string) bool { return throwawayName.MatchString(name) }
+
+var throwawayName = regexp.MustCompile(`^(smoke|verify)-[a-z2-7]{15}[a-z2-7_]$`)
+
 // smokeNote is in the file: where the sandbox, its home and its workspace are.
 type smokeNote struct {
 	Cube       string `json:"cube"`

@@ -190,7 +190,7 @@ func (u *wholeTest) without(report string) {
 	if err != nil || !strings.Contains(string(text), `"status": "pass"`) {
 		u.Errorf("the report: %v\n%s", err, text)
 	}
-	for _, bad := range []string{"", "{}", strings.ReplaceAll(string(text), `"pass"`, `"fail"`), strings.Replace(string(text), "tpl-", "tpl-0", 1)} {
+	for _, bad := range []string{"", "{}", strings.ReplaceAll(string(text), `"pass"`, `"fail"`), strings.Replace(string(text), "tpl-", "tpl-0", 1), strings.Replace(string(text), `"hermesbox": "`, `"hermesbox": "0`, 1)} {
 		if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
 			u.Fatal(err)
 		}
@@ -295,6 +295,12 @@ func TestUpRed(t *testing.T) {
 		t.Fatalf("sandboxes: %q", box)
 	}
 	must(t, u.dir, u.engine, "--cube", "local", "sandbox", "exec", box[0], "--", "true")
+	if got := u.template("create", "--image", "hermesbox-test/up-red:latest", "--cpu", "1000", "--name", "hermes-studio"); got == first.Template {
+		t.Errorf("another template is the first")
+	}
+	if got := run(t, prepare(t.Context(), t, u.dir, u.engine, "--cube", "local", "sandbox", "rebuild", "--outdated")); got.code != 0 || !strings.Contains(got.stderr, "no sandbox is outdated") {
+		t.Errorf("rebuild --outdated: exit code %d\n%s", got.code, got.stderr)
+	}
 	second, _ := u.do(3, "nodes check, context read, image none, template none, home none, smoke run, verify fail", "up")
 	if second.Template != first.Template || len(u.smokeBoxes()) != 2 {
 		t.Errorf("again: %+v, sandboxes %q", second, u.smokeBoxes())
@@ -405,9 +411,33 @@ func TestUpInterrupted(t *testing.T) {
 			u.clean()
 		}
 	}
+	u.killed()
 	if notes, err := os.ReadDir(filepath.Join(u.dir, ".hermesbox", "smoke")); err != nil || len(notes) > 0 {
 		t.Errorf("notes: %v, %v", notes, err)
 	}
+}
+
+// killed: what a run leaves that is killed, the next removes.
+func (u *wholeTest) killed() {
+	u.Helper()
+	cmd := u.prepare("up")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		u.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		u.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if strings.Contains(lines.Text(), "step 8/10") {
+			_ = cmd.Process.Kill() // it may be killed already
+		}
+	}
+	if cmd.Wait() == nil || len(u.smokeBoxes()) != 1 {
+		u.Errorf("of a run that was killed there is %q", u.smokeBoxes())
+	}
+	u.do(0, "nodes check, context read, image none, template none, home none, smoke run", "up", "--until", "smoke")
+	u.clean()
 }
 
 // TestUpSeedFails: where the image cannot become a default home, up fails there,
