@@ -74,6 +74,7 @@ func (s *Server) table() []route {
 		get("/snapshots", s.lacks), get("/volumes", s.lacks), post("/volumes", s.lacks), get("/volumes/{id}", s.lacks), remove("/volumes/{id}", s.lacks),
 		get("/templates", s.templates), post("/templates", s.build),
 		get("/templates/aliases/{alias}", s.alias, "alias"),
+		get("/templates/compat", s.compat),
 		get("/templates/{id}", s.template), post("/templates/{id}", s.rebuild), remove("/templates/{id}", s.unbuild),
 		{method: http.MethodPatch, pattern: "/templates/{id}", handle: s.patch},
 		put("/templates/{id}/alias", s.setAlias),
@@ -89,6 +90,10 @@ func (s *Server) health(request) reply {
 		Sandboxes int    `json:"sandboxes"` // always 0, as measured
 	}{"ok", 0})
 }
+
+// compat is there since 0.7.0, by which clients know that version. Every template
+// here is one of this program's.
+func (s *Server) compat(request) reply { return ok(http.StatusOK, struct{}{}) }
 
 // lacks answers what the local Cube cannot do.
 func (s *Server) lacks(request) reply {
