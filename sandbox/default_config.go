@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,6 +22,15 @@ var secretKeys = []*regexp.Regexp{
 
 func isSecretKey(name string) bool {
 	return slices.ContainsFunc(secretKeys, func(k *regexp.Regexp) bool { return k.MatchString(name) })
+}
+
+// SecretIn finds a secret in the settings of a default home, which no such home
+// may have, and names its key; "" for none. An error quotes nothing of them.
+func SecretIn(config []byte) (key string, err error) {
+	if key, err = secretIn(config); err != nil {
+		return "", errors.New("config.yaml is broken")
+	}
+	return key, nil
 }
 
 // secretIn finds a secret in Hermes's settings and names its key; "" for none.

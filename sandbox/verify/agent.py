@@ -1,5 +1,4 @@
 import shutil
-import threading
 
 PYTHON, HERMES = AGENT + "/.venv/bin/python", AGENT + "/.venv/bin/hermes"
 

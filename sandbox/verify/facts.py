@@ -5,6 +5,7 @@ import http.client
 import re
 
 BASE_LITTER = "/usr/share/hermesbox/base-litter"
+PATIENCE = 100
 MANIFEST = "/usr/share/hermesbox/manifest"
 LITTER = {"._", ".DS_Store", "__MACOSX", ".AppleDouble", ".LSOverride", "Icon\r"}
 ROOT_LITTER = {".Spotlight-V100", ".Trashes", ".fseventsd", ".TemporaryItems", ".DocumentRevisions-V100", ".apdisk"}
@@ -179,7 +180,20 @@ def public():
         gated = re.search(rb"^environments:", front, re.M)
         copy = os.path.isdir(link) and not os.path.islink(link) and tree(link) == tree(skill)
         found[name] = {"copy": copy, "here": not gated and (not platforms or b"linux" in platforms.group(1))}
-    return found
+    return {"skills": found, "dangling": dangling()[:MANY]}
+
+
+OTHERS = {"node_modules", ".venv", "venv", ".git", ".hub", ".archive", "site-packages"}
+
+
+def dangling():
+    """Links in the home's skills that lead nowhere, but for what programs keep in directories of their own."""
+    found, at = [], HOME + "/skills"
+    for entry in entries(at):
+        below = os.path.relpath(entry.path, at).split("/")
+        if entry.is_symlink() and not os.path.exists(entry.path) and not OTHERS.intersection(below):
+            found.append(text("/".join(below)))
+    return sorted(found)
 
 
 def tree(root):
@@ -342,11 +356,14 @@ def local():
 
 
 def get(port, path):
-    try:
+    def ask():
         to = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         to.request("GET", path)
         got = to.getresponse()
         return {"status": got.status, "body": got.read(4096).decode("utf-8", "replace")}
+
+    try:
+        return within(20, ask)
     except (OSError, http.client.HTTPException) as e:
         return {"status": 0, "body": str(e)}
 
@@ -367,12 +384,15 @@ def nonces():
 def marker():
     """What a sandbox on these directories sees of another's mark."""
     seen = {path: (head(path, 1024) or b"").decode("utf-8", "replace").strip() for path in ASKED.get("markers", [])}
-    return {"seen": seen, "workspace": sorted(text(n) for n in os.listdir("/workspace"))[:MANY], "links": links()}
+    return {"seen": seen, "workspace": sorted(text(n) for n in os.listdir("/workspace"))[:MANY], "skills": skills()}
 
 
-def links():
+def skills():
+    """The names in the home's skills, links marked as such, without what Hermes keeps there for itself."""
     at = HOME + "/skills"
-    return sorted(text(n) for n in os.listdir(at) if os.path.islink(at + "/" + n)) if os.path.isdir(at) else []
+    if not os.path.isdir(at):
+        return []
+    return sorted(text(n) + (" -> " + text(os.readlink(at + "/" + n)) if os.path.islink(at + "/" + n) else "") for n in os.listdir(at) if not n.startswith("."))
 
 
 for name, gather in (("litter", litter), ("source", source), ("version", version), ("mounts", mounted), ("write", write_probe), ("home", home),

@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,6 +196,58 @@ func TestMasked(t *testing.T) {
 	const said = "sk-flow two words abc pa ss# blue http://h plain"
 	got := script(t, "print(masked("+quoted(t, said)+", *[s.encode() for s in "+quoted(t, settings)+"]))")
 	if want := "*** *** abc *** blue http://h ***"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestSectionBounded: a section without end costs itself alone.
+func TestSectionBounded(t *testing.T) {
+	t.Parallel()
+	got := script(t, "PATIENCE = 1\nsection('never', lambda: time.sleep(300))\nsection('bad', lambda: 1 / 0)\nsection('good', lambda: 7)\nanswer()")
+	body, err := unframe([]byte(got+"\n"), "m")
+	var found facts
+	if err != nil || json.Unmarshal(body, &found) != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	var seven int
+	if err := found.read("good", &seven); err != nil || seven != 7 {
+		t.Errorf("%d, %v", seven, err)
+	}
+	for name, want := range map[string]string{"never": "no end within 1 seconds", "bad": "ZeroDivisionError"} {
+		if err := found.read(name, &seven); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDangling: links that lead nowhere, but for those of programs.
+func TestDangling(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plantTree(t, dir, map[string]string{
+		"opt/hermes-common-skills/a/SKILL.md":                           "---\nname: a\n---\n",
+		"root/.hermes/skills/a->" + dir + "/opt/hermes-common-skills/a": "", "root/.hermes/skills/b->gone": "", "root/.hermes/skills/cat/c->c": "",
+		"root/.hermes/skills/own/node_modules/.bin/x->gone": "", "root/.hermes/skills/.hub/y->gone": "",
+	})
+	var got struct {
+		Skills   map[string]publicSkill `json:"skills"`
+		Dangling []string               `json:"dangling"`
+	}
+	if err := here(t, "facts.py", map[string]any{"want": []string{"public"}}, away(dir)...).read("public", &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b", "cat/c"}, got.Dangling); diff != "" || len(got.Skills) != 1 || got.Skills["a"].Copy {
+		t.Errorf("%v (-want +got):\n%s", got.Skills, diff)
+	}
+}
+
+// TestGetBounded: a server that never ends its answer has none.
+func TestGetBounded(t *testing.T) {
+	t.Parallel()
+	drip := dripping(t)
+	_, port, _ := net.SplitHostPort(drip)
+	got := script(t, "forever = within\nwithin = lambda limit, gather: forever(1, gather)\nprint(json.dumps(get("+port+", '/health')))")
+	if want := `{"status": 0, "body": "no end within 1 seconds"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -76,6 +76,7 @@ func breakages() []breakage {
 			name: "a link replaced by a copy", inside: "cd " + home + "/skills; rm alpha; cp -r /opt/hermes-common-skills/alpha .", mend: "cd " + home + "/skills; rm -r alpha; ln -s /opt/hermes-common-skills/alpha alpha",
 			fail: []string{"overlay"}, says: "will not follow a deploy",
 		},
+		{name: "a dangling link of the user's own", inside: "ln -s /workspace/gone " + home + "/skills/mine", mend: "rm " + home + "/skills/mine", fail: []string{"overlay"}, says: `dangle: "mine"`},
 		{name: "a dangling link", inside: "ln -s /opt/hermes-common-skills/gone " + home + "/skills/gone", mend: "rm " + home + "/skills/gone", fail: []string{"overlay"}, says: "gone"},
 		{
 			name: "a private skill with a public one's name", inside: "mkdir -p " + home + "/skills/mine; cp -r /opt/hermes-common-skills/beta " + home + "/skills/mine/", mend: "rm -r " + home + "/skills/mine",
@@ -93,6 +94,11 @@ func breakages() []breakage {
 		{name: "the Web UI has another token", inside: "cp " + home + "/web-ui/.token /run/; echo other >" + home + "/web-ui/.token", mend: "cp /run/.token " + home + "/web-ui/", fail: []string{"secrets"}, says: "refuses the token of its home (HTTP 401)"},
 		{name: "a pipe for a token", inside: "cd " + home + "/web-ui; mv .token /run/; mkfifo .token", mend: "rm " + home + "/web-ui/.token; cp /run/.token " + home + "/web-ui/", fail: []string{"secrets"}, says: "reading the token"},
 		{name: "a secret in the default home", onNode: `echo A=b >"$1/hermes-homes/default/.env"`, mendOnNode: `rm "$1/hermes-homes/default/.env"`, fail: []string{"secrets", "seeded"}, says: `".env"`},
+		{name: "a key deep in the default home", onNode: `mkdir -p "$1/hermes-homes/default/plugins/a" && echo k >"$1/hermes-homes/default/plugins/a/deploy.pem"`, mendOnNode: `rm -r "$1/hermes-homes/default/plugins/a"`, fail: []string{"secrets"}, says: `"plugins/a/deploy.pem"`},
+		{
+			name: "a secret in the default home's settings", onNode: `cp -a "$1/hermes-homes/default/config.yaml" "$1/kept"; echo 'auth: {bot_token: x0123456789}' >>"$1/hermes-homes/default/config.yaml"`,
+			mendOnNode: `mv "$1/kept" "$1/hermes-homes/default/config.yaml"`, fail: []string{"secrets"}, says: `"auth.bot_token in config.yaml"`,
+		},
 		{name: "the Web UI asks for no token", inside: "touch /run/fake-open", mend: "rm /run/fake-open", fail: []string{"secrets"}, says: "HTTP 200 without its token"},
 		{name: "a HERMES_HOME that programs do not get", inside: "echo 'unset HERMES_HOME; HERMES_HOME=/root/.hermes' >/etc/profile.d/zz.sh", mend: "rm /etc/profile.d/zz.sh", fail: []string{"identity"}, says: `HERMES_HOME is ""`},
 		{name: "credentials of the user's own", inside: "echo https://u:p@h >/root/.git-credentials", mend: "rm /root/.git-credentials"},
@@ -350,4 +356,33 @@ func TestUnwritable(t *testing.T) {
 		}
 	})
 	breakage{fail: []string{"write-probe", "node"}, says: "EPERM"}.judge(t, healthy, s.verify(box, s.options()))
+}
+
+// TestDiskFull: a workspace on a file system in memory, and then without room.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		dockertest.Missing(t, "root", "only root can mount")
+	}
+	s := newStage(t, "")
+	dir := filepath.Join(s.opts.SharedRoot, "hermes-workspaces", "full")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=70m", "none", dir).CombinedOutput(); err != nil {
+		t.Skipf("mount: %v: %s", err, said)
+	}
+	t.Cleanup(func() {
+		if said, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, said)
+		}
+	})
+	box := s.create("full")
+	before := s.verify(box, s.options())
+	if got := statuses(before); got["mounts"] != "warn" || got["system"] != "warn" || got["write-probe"] != "pass" {
+		t.Errorf("%v", got)
+	}
+	s.sh(box, "dd if=/dev/zero of=/workspace/fill bs=1M 2>/dev/null || true")
+	want := breakage{fail: []string{"write-probe", "node", "system"}, says: "writing a file to /workspace: \"ENOSPC\""}
+	want.judge(t, before, s.verify(box, s.options()))
 }

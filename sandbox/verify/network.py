@@ -2,7 +2,6 @@ import errno
 import http.client
 import socket
 import ssl
-import threading
 from urllib.parse import urlsplit
 
 

@@ -80,6 +80,21 @@ func talk(t *testing.T, handle func(net.Conn)) string {
 	return l.Addr().String()
 }
 
+// dripping is a server of HTTP whose answer has no end.
+func dripping(t *testing.T) string {
+	t.Helper()
+	stop := t.Context().Done()
+	return talk(t, func(c net.Conn) {
+		for _, err := fmt.Fprint(c, "HTTP/1.1 200 OK\r\n"); err == nil; _, err = fmt.Fprint(c, "X: y\r\n") {
+			select {
+			case <-stop:
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
+	})
+}
+
 // TestReach: whatever a model endpoint does, it is told of, and in time.
 func TestReach(t *testing.T) {
 	t.Parallel()
@@ -111,15 +126,7 @@ func TestReach(t *testing.T) {
 	secure := httptest.NewTLSServer(plain.Config.Handler)
 	t.Cleanup(secure.Close)
 	stop := t.Context().Done()
-	drip := talk(t, func(c net.Conn) {
-		for _, err := fmt.Fprint(c, "HTTP/1.1 200 OK\r\n"); err == nil; _, err = fmt.Fprint(c, "X: y\r\n") {
-			select {
-			case <-stop:
-				return
-			case <-time.After(500 * time.Millisecond):
-			}
-		}
-	})
+	drip := dripping(t)
 	silent := talk(t, func(net.Conn) { <-stop })
 	garbage := talk(t, func(c net.Conn) { fmt.Fprint(c, "220 mail ready\r\n") }) //nolint:errcheck // of a test
 	_, port, _ := net.SplitHostPort(garbage)

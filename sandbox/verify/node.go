@@ -32,7 +32,9 @@ type plantedNode struct {
 	home, workspace string // planted, absent, or what was said
 	defaults        []kindName
 	skills          []kindName
-	err             error // why it could not be looked at
+	secrets         []string // files of the default home
+	config          string   // its settings, which may have a secret in them
+	err             error    // why it could not be looked at
 }
 
 // kindName is an entry of a directory: link, dir or file.
@@ -110,6 +112,10 @@ func (s *subject) plantOn(ctx context.Context, n node.Node, file string) planted
 			p.workspace = t.Value
 		case "default":
 			p.defaults = append(p.defaults, kindName{kind, name})
+		case "secret":
+			p.secrets = append(p.secrets, strings.TrimPrefix(t.Value, l.Default()+"/"))
+		case "config":
+			p.config = t.Value
 		case "skills":
 			p.skills = append(p.skills, kindName{kind, name})
 		}

@@ -34,9 +34,19 @@ list() {
 	done
 }
 
+# secrets DIR: files of credentials, keys and databases, as seeding leaves them out, and the settings
+secrets() {
+	find "$1" -xdev -type f -size +0 \( -name .env -o -name '.env.*' ! -name .env.example -o -name '*.env' -o -name .token -o -name '*.token' -o -name auth.json \
+		-o -name '*oauth*.json' -o -name credentials -o -name credentials.json -o -name .netrc -o -name .git-credentials -o -name .npmrc -o -name .pypirc \
+		-o -name '*.pem' -o -name '*.key' -o -name '*.p12' -o -name id_rsa -o -name id_ed25519 -o -name id_ecdsa -o -name '*.db' -o -name '*.sqlite' -o -name '*.sqlite3' \) \
+		-exec sh -c 'for file; do printf "secret\0%s\0" "$file"; done' sh {} + 2>/dev/null
+	if [ -f "$1/config.yaml" ] && [ ! -L "$1/config.yaml" ]; then say config "$(head -c 262144 "$1/config.yaml" | tr -d '\000')"; fi
+}
+
 file=$3 nonce=$4
 plant home "$1"
 plant workspace "$2"
 list default "$5"
 list skills "$6"
+secrets "$5"
 say end ''

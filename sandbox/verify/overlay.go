@@ -25,10 +25,14 @@ func (s *subject) overlay(context.Context) check.Result {
 	if err != nil {
 		return failing(remedy, "%v", err)
 	}
-	var public map[string]publicSkill
-	if err := s.read("facts", "public", &public); err != nil {
+	var told struct {
+		Skills   map[string]publicSkill `json:"skills"`
+		Dangling []string               `json:"dangling"`
+	}
+	if err := s.read("facts", "public", &told); err != nil {
 		return unknown(err)
 	}
+	public := told.Skills
 	var copies []string
 	for _, name := range slices.Sorted(maps.Keys(public)) {
 		if public[name].Copy {
@@ -47,6 +51,9 @@ func (s *subject) overlay(context.Context) check.Result {
 		if len(bad.names) > 0 {
 			return failing(bad.remedy, "%d of the public skills %s: %s", len(bad.names), bad.what, shown(bad.names))
 		}
+	}
+	if len(told.Dangling) > 0 {
+		return failing("remove these links, or bring back what they lead to", "links in the home's skills dangle: %s", shown(told.Dangling))
 	}
 	return s.overlayListed(laid, public)
 }

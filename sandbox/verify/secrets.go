@@ -99,7 +99,7 @@ func (s *subject) startedEarly() check.Result {
 	return passed("")
 }
 
-// defaultSecrets looks at the names in the default home.
+// defaultSecrets looks at the names in the default home, and at its settings.
 func (s *subject) defaultSecrets() check.Result {
 	if s.nonces == nil {
 		return passed("")
@@ -109,11 +109,16 @@ func (s *subject) defaultSecrets() check.Result {
 		return passed("") // the node check tells
 	}
 	for _, n := range found.nodes {
-		var bad []string
+		bad := slices.Clone(n.secrets)
 		for _, name := range n.defaults {
-			if secretFiles[name.name] {
+			if secretFiles[name.name] && !slices.Contains(bad, name.name) {
 				bad = append(bad, name.name)
 			}
+		}
+		if key, err := sandbox.SecretIn([]byte(n.config)); err != nil {
+			bad = append(bad, err.Error()) // what Hermes cannot read, nobody can vouch for
+		} else if key != "" {
+			bad = append(bad, key+" in config.yaml")
 		}
 		if len(bad) > 0 {
 			return failing("every home would get it: replace it with hermesbox home seed --from-template --refresh", "in the default home of node %s: %s", n.node.Name(), shown(bad))

@@ -78,7 +78,7 @@ func TestSmokeBroken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "")
 	s.create("bystander")
-	s.onNode(`cp -a "$1/hermes-homes/default" "$1/hermes-homes/idle"`)
+	s.onNode(`mkdir -p "$1/hermes-homes/default/skills/own" && cp -a "$1/hermes-homes/default" "$1/hermes-homes/idle"`)
 	for _, test := range []struct {
 		name, word string
 		times      int
@@ -87,7 +87,8 @@ func TestSmokeBroken(t *testing.T) {
 		skip       string
 	}{
 		{"the mark is lost", "rebuilding", 1, `rm "$1"/hermes-homes/verify-*/.hermesbox-verify-*`, "rebuild", "the mark /root/.hermes/.hermesbox-verify-", "isolation"},
-		{"a link among the skills appears", "rebuilding", 1, `for at in "$1"/hermes-homes/verify-*; do mkdir -p "$at/skills" && ln -s /tmp "$at/skills/x" || exit; done`, "rebuild", "the linked skills were", "isolation"},
+		{"a link among the skills appears", "rebuilding", 1, `for at in "$1"/hermes-homes/verify-*; do mkdir -p "$at/skills" && ln -s /tmp "$at/skills/x" || exit; done`, "rebuild", `the skills changed: lost ; new links "x -> /tmp"`, "isolation"},
+		{"a private skill is lost", "rebuilding", 1, `rm -r "$1"/hermes-homes/verify-*/skills/own`, "rebuild", `the skills changed: lost "own"`, "isolation"},
 		{"the token changes", "rebuilding", 1, `for at in "$1"/hermes-homes/verify-*; do echo other >"$at/web-ui/.token" || exit; done`, "rebuild", "its token is another", "isolation"},
 		{"the default home changes", "making sandbox", 2, `sed -i s/stand/sTand/ "$1/hermes-homes/default/SOUL.md"`, "isolation", "hermes-homes/default", ""},
 		{"an idle home changes", "making sandbox", 2, `touch "$1/hermes-homes/idle/config.yaml"`, "isolation", "hermes-homes/idle/config.yaml", ""},
