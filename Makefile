@@ -30,6 +30,7 @@ format: ## gofumpt over every Go file
 
 bench: ## speed and memory against their rivals; takes long
 	bench/run.sh
+	$(GO) test ./sandbox/verify -run '^$$' -bench Many -benchtime 5x
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	scripts/fuzz.sh

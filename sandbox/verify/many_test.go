@@ -18,6 +18,8 @@ import (
 
 	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/node"
+	"github.com/hermesbox/hermesbox/internal/sshdial"
+	"github.com/hermesbox/hermesbox/internal/sshtest"
 	"github.com/hermesbox/hermesbox/sandbox"
 	"github.com/hermesbox/hermesbox/sandbox/verify"
 )
@@ -111,7 +113,8 @@ const lightAgent = `RUN printf '%s\n' '#!/bin/sh' 'case "$*" in' \
 `
 
 // BenchmarkMany verifies one sandbox and twenty at once, 200 ms away, with an agent that takes no time of its own. It
-// tells how many times as long as one the twenty take.
+// tells how many times as long as one the twenty take: on the local Cube's node, where a script takes a container, and
+// over SSH as on a cluster.
 func BenchmarkMany(b *testing.B) {
 	const many = 20
 	s := newStage(b, lightAgent)
@@ -121,6 +124,34 @@ func BenchmarkMany(b *testing.B) {
 		boxes = append(boxes, s.create(fmt.Sprintf("box-%d", i)))
 	}
 	s.away(distant(b, s.proxy(), 200*time.Millisecond))
+	b.Run("ssh", func(b *testing.B) {
+		s := &stage{TB: b, status: s.status, opts: s.opts, client: s.overSSH(b)}
+		s.compare(b, boxes)
+	})
+	b.Run("local", func(b *testing.B) {
+		s := &stage{TB: b, status: s.status, opts: s.opts, client: s.client}
+		s.compare(b, boxes)
+	})
+}
+
+// overSSH is the client of a stage with its node behind a server of SSH.
+func (s *stage) overSSH(b *testing.B) *sandbox.Client {
+	b.Helper()
+	server := sshtest.Start(b, sshtest.Options{})
+	n := node.NewSSH("node-1", server.Target(), "", &sshdial.Dialer{Getenv: server.Getenv, ConfigFile: server.ConfigFile()})
+	b.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	client := *s.client
+	client.Nodes, client.Layout.Root = []node.Node{n}, s.opts.SharedRoot
+	return &client
+}
+
+// compare verifies the first alone and all at once.
+func (s *stage) compare(b *testing.B, boxes []sandbox.Sandbox) {
+	b.Helper()
 	var one, all []time.Duration
 	s.together(boxes[:1])
 	for b.Loop() {
