@@ -59,7 +59,7 @@ func (a *app) examineEngine(ctx context.Context, cfg config.Config, spec image.D
 	return append([]check.Check{docker}, together(ctx,
 		after("buildkit", "its BuildKit answers", "restart Docker: its BuildKit hangs", func(ctx context.Context) check.Result { return engine.CheckBuilder(ctx) }),
 		after("platform", "it builds for the platform", "restart Docker: its BuildKit hangs", func(ctx context.Context) check.Result { return engine.CheckPlatform(ctx, spec.Platform) }),
-		after("base", "the base image can be had", "see whether docker pull "+spec.Base+" ends: its registry or a credential helper hangs", func(ctx context.Context) check.Result { return engine.CheckBase(ctx, spec) }),
+		after("base", "the base image can be had", "see whether docker pull "+shellWord(spec.Base)+" ends: its registry or a credential helper hangs", func(ctx context.Context) check.Result { return engine.CheckBase(ctx, spec) }),
 		after("disk", "there is room for images", "see whether df ends: a disk hangs", func(context.Context) check.Result { return engine.CheckDisk() }),
 		after("registry", "images get to Cube", "see whether docker login ends: the registry or a credential helper hangs", func(ctx context.Context) check.Result { return checkRegistry(ctx, cfg, engine) }),
 	)...)

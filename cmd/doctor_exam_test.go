@@ -33,12 +33,25 @@ func TestInTime(t *testing.T) {
 			<-forever
 			return check.Result{Status: check.Pass}
 		})
+		if took := time.Since(began); took != 2*time.Minute+lastWords {
+			t.Errorf("it took %s", took)
+		}
+		interrupted, cancel := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(time.Second)
+			cancel()
+		}()
+		at := time.Now()
+		inTime(interrupted, time.Minute, "", func(context.Context) check.Result {
+			<-forever
+			return check.Result{}
+		})
+		if took := time.Since(at); took != time.Second+lastWords {
+			t.Errorf("interrupted, it took %s", took)
+		}
 		want := check.Result{Status: check.Fail, Evidence: "no answer within 1m0s", Remedy: "mend it"}
 		if diff := cmp.Diff(want, deaf); diff != "" {
 			t.Error(diff)
-		}
-		if took := time.Since(began); took != 2*time.Minute+lastWords {
-			t.Errorf("it took %s", took)
 		}
 	})
 }
@@ -109,13 +122,25 @@ func TestGitRemedy(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
 		`exec: "git": executable file not found in $PATH`:         "install git",
-		"fatal: detected dubious ownership in repository at '/x'": "git config --global --add safe.directory '/x'",
+		"fatal: detected dubious ownership in repository at '/x'": "git config --global --add safe.directory /x",
 		"it has no commit": "commit it once",
 		"fatal: your current branch 'main' does not have any commits yet": "commit it once",
-		"fatal: bad object HEAD": "git -C '/x' log -1 shows it; images do without the label",
+		"fatal: bad object HEAD": "git -C /x log -1 shows it; images do without the label",
 	} {
 		if got := gitRemedy(said, "/x"); got != want {
 			t.Errorf("%s: %q, want %q", said, got, want)
+		}
+	}
+}
+
+// TestShellWord: a remedy can be pasted into a shell.
+func TestShellWord(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/a/b-c.d": "/a/b-c.d", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'", "~/a": "'~/a'", "ä": "'ä'",
+	} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/docker/go-units"
 
@@ -23,7 +24,7 @@ const projectFile = "pyproject.toml"
 func (a *app) examineSource(ctx context.Context, loaded *config.Loaded, args []string) []check.Check {
 	src := source(args, loaded.Config)
 	read := hand[*buildctx.Tree]()
-	found := judge(ctx, "source", "the source can be read", "hermesbox context check "+src+" shows how far it gets", func(ctx context.Context) check.Result {
+	found := judge(ctx, "source", "the source can be read", "hermesbox context check "+shellWord(src)+" shows how far it gets", func(ctx context.Context) check.Result {
 		if len(args) == 0 && loaded.Origin["source"] == "default" && !isCheckout(src) {
 			return skip("the working directory is no Hermes Agent checkout: hermesbox doctor SOURCE looks at one")
 		}
@@ -83,7 +84,7 @@ func sourceResult(tree *buildctx.Tree, src string, ours bool) check.Result {
 		first := receipt.Warnings[0]
 		out.Status = check.Warn
 		out.Evidence += fmt.Sprintf("; %s, the first of %q: %s", count(n, "warning"), first.Path, first.Detail)
-		out.Remedy = "hermesbox context check " + src + " lists what is odd; context.keep and context.exclude decide"
+		out.Remedy = "hermesbox context check " + shellWord(src) + " lists what is odd; context.keep and context.exclude decide"
 	}
 	return out
 }
@@ -108,9 +109,20 @@ func gitRemedy(said, root string) string {
 	case strings.Contains(said, "executable file not found"):
 		return "install git"
 	case strings.Contains(said, "dubious ownership"):
-		return "git config --global --add safe.directory '" + printable(root) + "'"
+		return "git config --global --add safe.directory " + shellWord(root)
 	case strings.Contains(said, "no commit"), strings.Contains(said, "any commits"):
 		return "commit it once"
 	}
-	return "git -C '" + printable(root) + "' log -1 shows it; images do without the label"
+	return "git -C " + shellWord(root) + " log -1 shows it; images do without the label"
+}
+
+// shellWord is a text as a shell takes it for one word.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@=+,%", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
