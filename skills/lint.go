@@ -27,7 +27,7 @@ var rules = []struct{ id, title string }{
 	{"links", "no link leaves its skill"},
 	{"special", "there are files, directories and links only"},
 	{"litter", "nothing has to be left out"},
-	{"bundled", "no name is that of a skill of Hermes"},
+	{"bundled", "no name is that of a skill of Hermes, or of a directory of them"},
 }
 
 // namePattern and nameLimit are those of Hermes 0.19.0.

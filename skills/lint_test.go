@@ -116,8 +116,10 @@ func TestLint(t *testing.T) {
 			w.put(".DS_Store", "x", 0o644)
 			w.put("good/__pycache__/a", "x", 0o644)
 		}, "litter", ".DS_Store: left out; good/._a: left out; good/__pycache__: left out"},
-		"a bundled name":   {func(w *world) { w.front("dogfood", "dogfood", "d") }, "bundled", "comes with Hermes 0.19.0"},
-		"an optional name": {func(w *world) { w.front("modal-serverless-gpu", "modal-serverless-gpu", "d") }, "bundled", "optional skill of Hermes 0.19.0"},
+		"a bundled name":          {func(w *world) { w.front("dogfood", "dogfood", "d") }, "bundled", "comes with Hermes 0.19.0"},
+		"a directory of Hermes's": {func(w *world) { w.front("creative", "creative", "d") }, "bundled", "creative: a directory of skills of Hermes 0.19.0 has this name"},
+		"an optional directory":   {func(w *world) { w.front("blockchain", "blockchain", "d") }, "bundled", "blockchain: a directory of skills"},
+		"an optional name":        {func(w *world) { w.front("modal-serverless-gpu", "modal-serverless-gpu", "d") }, "bundled", "optional skill of Hermes 0.19.0"},
 	} {
 		t.Run(name, test.lint)
 	}
@@ -189,12 +191,12 @@ func TestBundledOf(t *testing.T) {
 		t.Errorf("%v, %v", names, ok)
 	}
 	other := newWorld(t)
-	for _, name := range []string{"one", "uno", "two", "three"} {
+	for _, name := range []string{"one", "uno", "two", "three", "tools"} {
 		other.skill(name, "x")
 	}
 	checks := skills.Lint(other.load(), names)
 	last := checks[len(checks)-1]
-	if strings.Count(last.Evidence, "comes with") != 2 || strings.Count(last.Evidence, "optional") != 1 {
+	if strings.Count(last.Evidence, "comes with") != 2 || strings.Count(last.Evidence, "optional") != 1 || strings.Count(last.Evidence, "tools: a directory") != 1 {
 		t.Errorf("%+v", last)
 	}
 	if _, ok := skills.BundledOf(other.source); ok {
