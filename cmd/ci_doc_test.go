@@ -16,11 +16,15 @@ import (
 // "- " or "run: ", in Groovy between quotes.
 var ciLine = regexp.MustCompile(`(?m)^\s*(?:- )?(?:run: )?(?:sh ')?hermesbox (.*?)'?$`)
 
-// ciFlag is a flag in the text around the examples, with its value.
-var ciFlag = regexp.MustCompile("`(--[a-z-]+(?: [^`]+)?)`")
+// ciFlag is a flag in the text around the examples, with its value; ciWord is a
+// command there.
+var (
+	ciFlag = regexp.MustCompile("`(--[a-z-]+(?: [^`]+)?)`")
+	ciWord = regexp.MustCompile("`hermesbox ([^`]+)`")
+)
 
 // TestCIExamples: every command line of docs/ci.md is one that hermesbox takes,
-// every flag in it is one of up, and what is written stays out of the context.
+// every flag in its text is one of up, and what is written stays out of the context.
 func TestCIExamples(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/ci.md")
@@ -32,7 +36,8 @@ func TestCIExamples(t *testing.T) {
 		t.Errorf("%d command lines were found; wrong are\n%s", found, strings.Join(wrong, "\n"))
 	}
 	for name, change := range map[string][2]string{
-		"a command":         {"hermesbox doctor", "hermesbox doctr"},
+		"a command":         {"run: hermesbox doctor", "run: hermesbox doctr"},
+		"one in words":      {"`hermesbox doctor`", "`hermesbox doctr`"},
 		"a subcommand":      {"hermesbox local down", "hermesbox local donw"},
 		"a flag":            {"hermesbox plan --push", "hermesbox plan --pusch"},
 		"a format":          {"verify --cube local --output junit", "verify --cube local --output junitt"},
@@ -60,7 +65,7 @@ func checkCI(text string) (found int, wrong []string) {
 	blocks := strings.Split(text, "```")
 	for i, block := range blocks {
 		if i%2 == 0 { // around the fences
-			wrong = append(wrong, wrongFlags(block)...)
+			wrong = append(wrong, wrongWords(block)...)
 			continue
 		}
 		if code, ok := strings.CutPrefix(block, "yaml\n"); ok {
@@ -82,8 +87,14 @@ func checkCI(text string) (found int, wrong []string) {
 	return found, wrong
 }
 
-// wrongFlags are those of a text that up does not take.
-func wrongFlags(text string) (wrong []string) {
+// wrongWords are the commands of a text that hermesbox does not take, and the
+// flags that up does not.
+func wrongWords(text string) (wrong []string) {
+	for _, match := range ciWord.FindAllStringSubmatch(text, -1) {
+		if err := takes(strings.Fields(match[1])); err != nil {
+			wrong = append(wrong, fmt.Sprintf("hermesbox %s: %v", match[1], err))
+		}
+	}
 	for _, match := range ciFlag.FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(match[1])
 		err := takes(append([]string{"up"}, words...))

@@ -250,14 +250,19 @@ func doctorOf(t *testing.T, config string, env []string, flags ...string) (statu
 // finding is a check of doctor's.
 type finding struct{ ID, Status, Evidence, Remedy, Because string }
 
-// diagnose is what doctor finds, by id. Whatever is not well has a remedy.
+// diagnose is what doctor finds, by id. Whatever is not well has a remedy, and
+// nothing is written.
 func diagnose(t *testing.T, config string, env []string, args ...string) map[string]finding {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hermesbox.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return diagnosed(t, hermesbox(t, env, append([]string{"doctor", "--config", file, "--output", "json"}, args...)...))
+	got := hermesbox(t, env, append([]string{"doctor", "--config", file, "--output", "json"}, args...)...)
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("beside hermesbox.yaml: %v, %v", left, err)
+	}
+	return diagnosed(t, got)
 }
 
 // diagnosed reads what doctor printed.
