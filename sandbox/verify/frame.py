@@ -121,7 +121,7 @@ def masked(said, *settings):
 def run(args, env, limit, cwd="/", data=b""):
     """What a program did; it gets this environment alone. What it started ends with it, and what it says goes to files
     that cannot grow beyond a bound, so that it can neither keep us waiting nor fill the memory."""
-    base = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "COLUMNS": "200", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    base = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "COLUMNS": "1000", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(data)
         given.seek(0)

@@ -59,14 +59,14 @@ func (m *own) note() error {
 	return nil
 }
 
-// forget ends the note: all that the run made is gone, or left is why not, and
-// then the note stays for the next run.
-func (m *own) forget(left error) error {
+// forget ends the note. It stays for the next run where not all that this one
+// made is gone.
+func (m *own) forget(gone bool) error {
 	if m.file == nil {
 		return nil
 	}
 	var err error
-	if left == nil {
+	if gone {
 		err = os.Remove(m.file.Name())
 	}
 	return errors.Join(err, m.file.Close())
@@ -179,6 +179,9 @@ func (m *own) remove(ctx context.Context) error {
 		return fmt.Errorf("%w; with it stay the homes and workspaces %s", err, strings.Join(m.places, ", ")) // it may still write to them
 	}
 	for _, n := range m.client.Nodes {
+		if m.spec.Node != "" && n.Name() != m.spec.Node {
+			continue // nothing was made there
+		}
 		for _, id := range m.places {
 			errs = append(errs, sandbox.RemovePlace(ctx, n, sandbox.Place{Layout: m.client.Layout, Home: id, Workspace: id}))
 		}

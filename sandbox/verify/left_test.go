@@ -113,6 +113,18 @@ func TestCubeGone(t *testing.T) {
 	if left := s.left(); len(left) > 0 {
 		t.Errorf("left after the next run: %q", left)
 	}
+	client = *s.client
+	client.Progress = func(step sandbox.Step) {
+		if step.Number == 3 {
+			client.Cube = gone
+		}
+	}
+	if r, err := verify.Smoke(t.Context(), &client, sandbox.Spec{NoWebUI: true}, o); err == nil || len(r.Checks) > 0 || !strings.Contains(err.Error(), "step 4/10") {
+		t.Errorf("a create that fails: %v", err)
+	}
+	if left := s.left(); len(left) > 0 {
+		t.Errorf("left after a create that fails: %q", left)
+	}
 	o.Notes = filepath.Join(s.opts.StateDir, "verify", "no", "\x00")
 	if _, err := verify.Smoke(t.Context(), s.client, sandbox.Spec{NoWebUI: true}, o); err != nil {
 		t.Errorf("a run that cannot be noted: %v", err)

@@ -37,6 +37,7 @@ type own struct {
 	mu     sync.Mutex
 	boxes  []sandbox.Sandbox
 	places []string // ids, each of a home and of a workspace
+	lost   bool     // a sandbox may come that nobody was told of
 }
 
 // Smoke verifies a template with sandboxes of its own: spec tells the template,
@@ -80,7 +81,7 @@ func (m *own) make(ctx context.Context, id string, bare bool) (sandbox.Sandbox, 
 	spec.Name, spec.Home, spec.Workspace, spec.NoWebUI = id, id, id, bare
 	m.options.note("making sandbox %s to verify", id)
 	made, err := m.client.Create(ctx, spec)
-	m.keep(made.Sandbox)
+	m.keep(made.Sandbox, err)
 	if m.spec.Node == "" {
 		m.spec.Node = made.On // where nodes share a file system, each has the home that was made on one
 	}
@@ -93,14 +94,15 @@ func (m *own) rebuild(ctx context.Context, old sandbox.Sandbox) (sandbox.Sandbox
 	spec := m.spec
 	spec.Template = old.Template
 	made, err := m.client.Rebuild(ctx, old, spec)
-	m.keep(made.Sandbox)
+	m.keep(made.Sandbox, err)
 	return made.Sandbox, err
 }
 
-// keep remembers a sandbox, to be removed.
-func (m *own) keep(box sandbox.Sandbox) {
+// keep remembers a sandbox, to be removed, or that one may still come.
+func (m *own) keep(box sandbox.Sandbox, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.lost = m.lost || errors.Is(err, sandbox.ErrAnswerLost)
 	if box.ID != "" {
 		m.boxes = append(m.boxes, box)
 	}
@@ -117,7 +119,7 @@ func (m *own) clean(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("removing what verify made: %w%s", err, m.nextTime())
 	}
-	return errors.Join(err, m.forget(err))
+	return errors.Join(err, m.forget(err == nil && !m.lost))
 }
 
 // nextTime says what becomes of what could not be removed.

@@ -3,9 +3,12 @@ package verify
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/hermesbox/hermesbox/internal/answer"
 	"github.com/hermesbox/hermesbox/internal/check"
+	"github.com/hermesbox/hermesbox/sandbox"
 )
 
 func TestUnframe(t *testing.T) {
@@ -246,6 +250,30 @@ func TestSelection(t *testing.T) {
 	for _, bad := range [][2][]string{{{"nothing"}, nil}, {nil, {"nothing"}}, {{"litter"}, {"litter"}}, {{""}, nil}} {
 		if _, err := selection(bad[0], bad[1]); !errors.Is(err, ErrCheck) {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestLostAnswer: the note of a run stays where a sandbox may still come, and
+// goes where all is gone.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, created := range []error{nil, fmt.Errorf("step 4: %w", sandbox.ErrAnswerLost)} {
+		m := &own{client: &sandbox.Client{}, options: Options{Notes: t.TempDir()}, id: "verify-" + strings.Repeat("a", 16)}
+		if err := m.note(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.note(); err == nil {
+			t.Error("a run was noted twice")
+		}
+		m.keep(sandbox.Sandbox{}, created)
+		if err := m.clean(ctx); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(m.file.Name()); (err == nil) != (created != nil) {
+			t.Errorf("%v: the note: %v", created, err)
 		}
 	}
 }
