@@ -21,14 +21,14 @@ var nodeScript string
 
 // planted are nonces on nodes, which the sandbox is to show.
 type planted struct {
-	file  string
 	nodes []plantedNode
 }
 
-// plantedNode is one node and what it has.
+// plantedNode is one node and what it has. Its nonce is in a file of its own
+// name: nodes that share a file system would write to one.
 type plantedNode struct {
 	node            node.Node
-	nonce           string
+	file, nonce     string
 	home, workspace string // planted, absent, or what was said
 	defaults        []kindName
 	skills          []kindName
@@ -47,10 +47,16 @@ var (
 
 // files are where the sandbox sees the nonces.
 func (p planted) files() []string {
-	if p.file == "" {
-		return []string{}
+	all := []string{}
+	for _, n := range p.nodes {
+		all = append(all, n.files()...)
 	}
-	return []string{sandbox.HomeMount + "/" + p.file, sandbox.WorkspaceMount + "/" + p.file}
+	return all
+}
+
+// files are where the sandbox sees the nonces of the node.
+func (n plantedNode) files() []string {
+	return []string{sandbox.HomeMount + "/" + n.file, sandbox.WorkspaceMount + "/" + n.file}
 }
 
 // nonces are what the sandbox saw of them, by path, and which it removed.
@@ -59,18 +65,23 @@ type nonces struct {
 	Removed []string          `json:"removed"`
 }
 
-// on tells whether both nonces of a node are among these paths' contents.
-func (s nonces) on(n plantedNode, files []string) bool {
-	return len(files) == 2 && s.Seen[files[0]] == n.nonce && s.Seen[files[1]] == n.nonce
+// on tells whether both nonces of a node were seen.
+func (s nonces) on(n plantedNode) bool {
+	return !slices.ContainsFunc(n.files(), func(path string) bool { return s.Seen[path] != n.nonce })
+}
+
+// removed tells whether both nonces of a node were seen and removed.
+func (s nonces) removed(n plantedNode) bool {
+	return s.on(n) && !slices.ContainsFunc(n.files(), func(path string) bool { return !slices.Contains(s.Removed, path) })
 }
 
 // left are the nonces that the sandbox did not remove.
 func (p planted) left(found facts) planted {
 	var s nonces
-	if found.read("nonces", &s) != nil || len(s.Removed) != len(p.files()) {
+	if found.read("nonces", &s) != nil {
 		return p
 	}
-	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), func(n plantedNode) bool { return s.on(n, p.files()) })
+	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), s.removed)
 	return p
 }
 
@@ -83,10 +94,10 @@ func (s *subject) plant(ctx context.Context) (planted, error) {
 	case s.box.Home == "" || s.box.Workspace == "":
 		return planted{}, errForeign
 	}
-	p := planted{file: ".hermesbox-nonce-" + strings.ToLower(rand.Text()), nodes: make([]plantedNode, len(s.client.Nodes))}
+	p := planted{nodes: make([]plantedNode, len(s.client.Nodes))}
 	var wait sync.WaitGroup
 	for i, n := range s.client.Nodes {
-		wait.Go(func() { p.nodes[i] = s.plantOn(ctx, n, p.file) })
+		wait.Go(func() { p.nodes[i] = s.plantOn(ctx, n) })
 	}
 	wait.Wait()
 	var errs []error
@@ -99,10 +110,10 @@ func (s *subject) plant(ctx context.Context) (planted, error) {
 	return p, errors.Join(errs...)
 }
 
-func (s *subject) plantOn(ctx context.Context, n node.Node, file string) plantedNode {
+func (s *subject) plantOn(ctx context.Context, n node.Node) plantedNode {
 	l := s.client.Layout
-	p := plantedNode{node: n, nonce: rand.Text()}
-	all, err := tell(ctx, n, nodeScript, l.Home(s.box.Home), l.Workspace(s.box.Workspace), file, p.nonce, l.Default(), l.Skills())
+	p := plantedNode{node: n, file: ".hermesbox-nonce-" + strings.ToLower(rand.Text()), nonce: rand.Text()}
+	all, err := tell(ctx, n, nodeScript, l.Home(s.box.Home), l.Workspace(s.box.Workspace), p.file, p.nonce, l.Default(), l.Skills())
 	for _, t := range all {
 		kind, name, _ := strings.Cut(t.Value, " ")
 		switch t.Key {
@@ -138,8 +149,8 @@ func (s *subject) uproot(ctx context.Context, p planted) {
 			continue
 		}
 		wait.Go(func() {
-			if _, err := tell(ctx, n.node, uprootScript, p.file, s.client.Layout.Home(s.box.Home), s.client.Layout.Workspace(s.box.Workspace)); err != nil {
-				s.options.note("the mark %s stays on node %s, which does no harm: %v", p.file, n.node.Name(), err)
+			if _, err := tell(ctx, n.node, uprootScript, n.file, s.client.Layout.Home(s.box.Home), s.client.Layout.Workspace(s.box.Workspace)); err != nil {
+				s.options.note("the mark %s stays on node %s, which does no harm: %v", n.file, n.node.Name(), err)
 			}
 		})
 	}
@@ -154,7 +165,7 @@ func (s *subject) here() (plantedNode, bool) {
 		return plantedNode{}, false
 	}
 	for _, n := range p.nodes {
-		if seen.on(n, p.files()) {
+		if seen.on(n) {
 			return n, true
 		}
 	}
@@ -186,7 +197,7 @@ func (s *subject) nodes(context.Context) check.Result {
 			switch {
 			case dir.state != "planted":
 				said = append(said, fmt.Sprintf("node %s, %s: %.80q", n.node.Name(), dir.mount, dir.state))
-			case seen.Seen[p.files()[i]] != n.nonce:
+			case seen.Seen[n.files()[i]] != n.nonce:
 				said = append(said, fmt.Sprintf("node %s: %s is another directory", n.node.Name(), dir.mount))
 			}
 		}

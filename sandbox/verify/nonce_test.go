@@ -8,14 +8,16 @@ import (
 // TestNoncesLeft: a node is asked to remove what the sandbox did not.
 func TestNoncesLeft(t *testing.T) {
 	t.Parallel()
-	p := planted{file: "f", nodes: []plantedNode{{nonce: "one"}, {nonce: "two"}}}
+	p := planted{nodes: []plantedNode{{file: "f", nonce: "one"}, {file: "g", nonce: "two"}}}
 	for name, c := range map[string]struct {
 		said string
 		want int
 	}{
 		"removed on one":     {`{"seen":{"/root/.hermes/f":"one","/workspace/f":"one"},"removed":["/root/.hermes/f","/workspace/f"]}`, 1},
 		"one of two removed": {`{"seen":{"/root/.hermes/f":"one","/workspace/f":"one"},"removed":["/workspace/f"]}`, 2},
-		"of two nodes":       {`{"seen":{"/root/.hermes/f":"one","/workspace/f":"two"},"removed":["/root/.hermes/f","/workspace/f"]}`, 2},
+		"of two nodes":       {`{"seen":{"/root/.hermes/f":"one","/workspace/g":"two"},"removed":["/root/.hermes/f","/workspace/g"]}`, 2},
+		"another's":          {`{"seen":{"/root/.hermes/f":"two","/workspace/f":"two"},"removed":["/root/.hermes/f","/workspace/f"]}`, 2},
+		"one file system":    {`{"seen":{"/root/.hermes/f":"one","/workspace/f":"one","/root/.hermes/g":"two","/workspace/g":"two"},"removed":["/root/.hermes/f","/workspace/f","/root/.hermes/g","/workspace/g"]}`, 0},
 		"nothing seen":       {`{"seen":{"/root/.hermes/f":"","/workspace/f":""},"removed":[]}`, 2},
 		"no answer":          {`"text"`, 2},
 	} {
