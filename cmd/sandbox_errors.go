@@ -27,6 +27,7 @@ var sandboxAdvices = []advice{
 	{sandbox.ErrRunsAlready, exitFailed, "the image starts it at boot, so that all sandboxes share its memory: use an image that does not, such as hermesbox build's, or --no-web-ui"},
 	{sandbox.ErrBakedToken, exitFailed, "whoever has one sandbox of this template could open all: remove it from the image and make the template anew"},
 	{sandbox.ErrNoWebUI, exitFailed, "use a template of an image from hermesbox build, or --no-web-ui"},
+	{sandbox.ErrBareHome, exitFailed, "list the nodes under nodes: in hermesbox.yaml, so that hermesbox can seed it; or put a copy of the default home there, or run hermes-studio --init in the sandbox"},
 	{sandbox.ErrWebUI, exitFailed, "hermesbox sandbox logs shows what it says, hermesbox home show whether the home's config.yaml can be read"},
 	{sandbox.ErrSeedElsewhere, exitFailed, "try again, or use Cube 0.7.0 or later, which can be told the node: its name in nodes, or its address, must be as Cube lists it"},
 	{sandbox.ErrReadOnly, exitFailed, "mount it read-write on the node"},

@@ -15,7 +15,7 @@ func TestSandboxErrorsHaveANextStep(t *testing.T) {
 		sandbox.ErrSpec, sandbox.ErrNoTemplate, sandbox.ErrNoDefaultHome, sandbox.ErrForeign, sandbox.ErrUsers, sandbox.ErrNoToken,
 		sandbox.ErrNoService, sandbox.ErrOtherNode, sandbox.ErrRunsAlready, sandbox.ErrBakedToken, sandbox.ErrNoWebUI, sandbox.ErrWebUI,
 		sandbox.ErrSeedElsewhere, sandbox.ErrReadOnly, sandbox.ErrLocked, sandbox.ErrTaken, sandbox.ErrAnswerLost, sandbox.ErrGone,
-		sandbox.ErrSecretInImage,
+		sandbox.ErrSecretInImage, sandbox.ErrBareHome,
 		&sandbox.HeldError{What: "home"}, &sandbox.HeldError{What: "name"}, &sandbox.NotInitialisedError{}, &sandbox.PathError{},
 		&sandbox.SpaceError{}, &sandbox.TwiceError{}, &sandbox.ElsewhereError{},
 	} {

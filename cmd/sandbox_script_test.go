@@ -71,7 +71,7 @@ func (c *scriptCube) on(do func(http.ResponseWriter, int)) http.HandlerFunc {
 			return
 		}
 		for i, b := range c.boxes {
-			if b["sandboxID"] == r.PathValue("id") && !(c.lost && b["state"] == "paused" && r.Method != http.MethodDelete) {
+			if b["sandboxID"] == r.PathValue("id") && (!c.lost || b["state"] != "paused" || r.Method == http.MethodDelete) {
 				do(w, i)
 				return
 			}

@@ -69,6 +69,7 @@ type making struct {
 	prepared Prepared
 	made     Created
 	service  *envd.Client
+	bare     bool // the home has no config.yaml, which only somebody else could have seen to
 	// recording gives what became of the record, once; nil where none is left.
 	recording chan error
 }
@@ -169,6 +170,10 @@ var (
 // prove is step 6: what was written on the node is read inside.
 func (m *making) prove(ctx context.Context) (outcome, error) {
 	if m.node == nil {
+		limited, cancel := context.WithTimeout(ctx, configTimeout)
+		defer cancel()
+		_, err := m.service.ReadFile(limited, HomeMount+"/config.yaml", configLimit)
+		m.bare = errors.Is(err, envd.ErrNotFound)
 		return skipped("no node access")
 	}
 	for _, mount := range []string{HomeMount, WorkspaceMount} {
@@ -194,6 +199,9 @@ func (m *making) prove(ctx context.Context) (outcome, error) {
 func (m *making) overlay(ctx context.Context) (outcome, error) {
 	if m.Overlay == nil {
 		return skipped("no overlay")
+	}
+	if m.bare { // or it could not be seeded any more
+		return skipped("the home has no config.yaml")
 	}
 	said, err := m.Overlay(ctx, m.service)
 	if err != nil {

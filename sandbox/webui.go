@@ -29,6 +29,9 @@ var (
 	ErrBakedToken = errors.New("a token came with the template")
 	// ErrNoWebUI means that the template has no launcher of one.
 	ErrNoWebUI = errors.New("the template has no /usr/local/bin/hermes-studio")
+	// ErrBareHome means that nobody initialised the home, which this program
+	// cannot without access to the node; it is left as it is.
+	ErrBareHome = errors.New("the home has no config.yaml")
 	// ErrWebUI means that the Web UI was started and does not serve.
 	ErrWebUI = errors.New("the Web UI does not serve")
 )
@@ -48,7 +51,12 @@ const (
 
 // webUI is step 8.
 func (m *making) webUI(ctx context.Context) (outcome, error) {
-	if m.prepared.Home != Seeded {
+	switch {
+	case m.bare && m.spec.NoWebUI && len(m.spec.Env) == 0:
+		return skipped("--no-web-ui")
+	case m.bare && !m.spec.NoWebUI:
+		return outcome{}, ErrBareHome
+	case m.prepared.Home != Seeded:
 		m.judgeConfig(ctx)
 	}
 	if err := m.override(ctx, m.service, m.spec.Env); err != nil {

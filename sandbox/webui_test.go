@@ -1,7 +1,10 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hermesbox/hermesbox/internal/dockertest"
+	"github.com/hermesbox/hermesbox/internal/envd"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
@@ -80,6 +84,36 @@ func TestBrokenConfig(t *testing.T) {
 	}
 	if !s.heard(words) {
 		t.Errorf("not warned: %q", s.said)
+	}
+}
+
+// TestBareHome: a home that nobody seeded, and that cannot be without access to the
+// node, is left as it is, so that it can be seeded later.
+func TestBareHome(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	nodes := s.client.Nodes
+	s.client.Nodes = nil
+	for _, dir := range []string{"hermes-homes/alice", "hermes-workspaces/team", "hermes-common-skills"} {
+		if err := os.MkdirAll(filepath.Join(s.opts.SharedRoot, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.client.Overlay = func(context.Context, *envd.Client) (string, error) { return "linked", nil }
+	made, err := s.client.Create(t.Context(), s.spec("alice", "team"))
+	var step *sandbox.StepError
+	if !errors.Is(err, sandbox.ErrBareHome) || !errors.As(err, &step) || step.Step != 8 || made.Steps[6].Detail != "skipped: the home has no config.yaml" {
+		t.Fatalf("%v, %+v", err, made.Steps)
+	}
+	if got := s.sh(made.Sandbox, "ls -A /root/.hermes"); got != "" {
+		t.Errorf("left in it: %q", got)
+	}
+	if err := s.client.Stop(t.Context(), made.Sandbox); err != nil {
+		t.Fatal(err)
+	}
+	s.client.Nodes = nodes
+	if made := s.create(s.spec("alice", "team")); made.Steps[2].Detail != sandbox.Seeded || made.Steps[6].Detail != "linked" {
+		t.Errorf("seeded later: %+v", made.Steps)
 	}
 }
 
