@@ -141,6 +141,7 @@ func TestBadAnswers(t *testing.T) {
 		return err
 	}
 	list := func(ctx context.Context, c *Client) error { _, err := c.Templates(ctx); return err }
+	sandboxes := func(ctx context.Context, c *Client) error { _, err := c.ListSandboxes(ctx, nil); return err }
 	job := func(ctx context.Context, c *Client) error { _, err := c.GetJob(ctx, "t", "j"); return err }
 	half := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -164,6 +165,8 @@ func TestBadAnswers(t *testing.T) {
 		{"null", text(200, `null`), list, "no ret_code", nil},
 		{"no job", text(200, `{"ret":{"ret_code":200}}`), job, "the answer has no job", nil},
 		{"no id", text(201, `{}`), post, "no sandbox id", nil},
+		{"a list of nothing", text(200, `[{"sandboxID":"sb"},null]`), sandboxes, "the answer names no sandbox", ErrForeign},
+		{"a list of templates without ids", text(200, `{"ret":{"ret_code":200},"data":[{"status":"READY"}]}`), list, "the answer names no template", ErrForeign},
 		{"null for a sandbox", text(200, `null`), get, "the answer names no sandbox", ErrForeign},
 		{"another object for a sandbox", text(200, `{"ok":true}`), connect, "the answer names no sandbox", ErrForeign},
 		{"a job without a template", text(200, `{"ret":{"ret_code":200},"job":{"job_id":"j"}}`), submit, "the answer names no template", ErrForeign},

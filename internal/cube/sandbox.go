@@ -72,9 +72,12 @@ func (c *Client) ListSandboxes(ctx context.Context, metadata map[string]string) 
 		query.Set("metadata", filter(metadata))
 	}
 	var all []Sandbox
-	err := c.apiCall(ctx, call{method: http.MethodGet, path: "/v2/sandboxes", query: query, budget: quick}, &all)
-	if err != nil {
+	k := call{method: http.MethodGet, path: "/v2/sandboxes", query: query, budget: quick}
+	if err := c.apiCall(ctx, k, &all); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(all, func(s Sandbox) bool { return s.ID == "" }) {
+		return nil, c.api.nameless(k, "sandbox")
 	}
 	return slices.DeleteFunc(all, func(s Sandbox) bool { return !has(s.Metadata, metadata) }), nil
 }

@@ -52,18 +52,21 @@ type Replica struct {
 // Templates lists all templates, failed ones too.
 func (c *Client) Templates(ctx context.Context) ([]Template, error) {
 	var wire []templateWire
-	var err error
+	s, k, answer := c.api, call{method: http.MethodGet, path: "/templates", budget: quick}, any(&wire)
 	if c.HasMaster() {
-		answer := struct {
+		s, k.path = c.master, "/cube/template"
+		answer = &struct {
 			Data *[]templateWire `json:"data"`
 		}{&wire}
-		err = c.masterCall(ctx, call{method: http.MethodGet, path: "/cube/template", budget: quick}, &answer)
-	} else {
-		err = c.apiCall(ctx, call{method: http.MethodGet, path: "/templates", budget: quick}, &wire)
 	}
+	err := s.do(ctx, "CubeAPI", k, answer)
 	out := make([]Template, 0, len(wire))
 	for _, w := range wire {
-		out = append(out, w.template())
+		t := w.template()
+		if t.ID == "" && err == nil {
+			err = s.nameless(k, "template")
+		}
+		out = append(out, t)
 	}
 	return out, err
 }
