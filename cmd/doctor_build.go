@@ -90,6 +90,8 @@ func dockerRemedy(err error) string {
 		return "docker context ls names those there are: set DOCKER_CONTEXT to one, or unset it and docker context use default"
 	case errors.Is(err, image.ErrDockerConfig) && strings.Contains(text, "DOCKER_HOST"):
 		return "write DOCKER_HOST as unix:///var/run/docker.sock, tcp://HOST:2376 or ssh://HOST, or unset it"
+	case errors.Is(err, image.ErrDockerConfig) && strings.Contains(text, "reading "):
+		return "mend the file that it names: it is JSON; docker login writes it anew where it is moved away"
 	}
 	return firstOf(failed(err).hint, "see whether docker version works, and DOCKER_HOST names a Docker Engine")
 }

@@ -87,6 +87,9 @@ func (p *cubePatient) health(ctx context.Context, link *connected) check.Result 
 		if hint := tlsHint(err, "cube.api_url"); hint != "" {
 			return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: hint}
 		}
+		if errors.Is(err, cube.ErrUnsupported) || errors.Is(err, cube.ErrNotFound) { // every version has it
+			return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: "something else answers there: check host, port and path of cube.api_url and cube.master_addr"}
+		}
 		return wrong(cubeFailed(err), "check cube.api_url and cube.master_addr, and the network in between")
 	}
 	if p.local {

@@ -25,6 +25,7 @@ type doctorCube struct {
 	old     bool          // before 0.7.0
 	skew    time.Duration // of its clock
 	html    bool          // something else
+	absent  bool          // something else, which has nothing
 	web     bool          // in place of the proxy something else
 	nodes   string        // what it lists
 }
@@ -33,6 +34,9 @@ func (c doctorCube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", time.Now().Add(c.skew).UTC().Format(http.TimeFormat))
 	status, body := http.StatusOK, any([]any{})
 	switch {
+	case c.absent:
+		http.NotFound(w, r)
+		return
 	case c.html:
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<html>welcome</html>")
@@ -81,6 +85,7 @@ func TestDoctorCube(t *testing.T) {
 		"the proxy speaks no TLS":           {env: []string{"CUBE_PROXY_SCHEME=https"}, differ: map[string]string{"proxy": "fail"}, remedy: "it speaks plain HTTP: write http in cube.proxy.scheme"},
 		"another server at the proxy":       {cube: doctorCube{web: true}, differ: map[string]string{"proxy": "fail"}, remedy: "something else listens there: check cube.proxy and cube.domain, port and scheme included"},
 		"another server":                    {cube: doctorCube{html: true}, differ: unasked, remedy: "CubeAPI and CubeMaster have to answer there themselves"},
+		"a server with nothing":             {cube: doctorCube{absent: true}, differ: unasked, remedy: "something else answers there: check host, port and path of cube.api_url"},
 		"no CubeMaster":                     {env: []string{"CUBE_MASTER_ADDR=127.0.0.1:1"}, differ: unasked, remedy: "check cube.api_url and cube.master_addr"},
 		"CubeMaster's address is CubeAPI's": {env: []string{"CUBE_MASTER_ADDR={address}"}, differ: unasked, remedy: "check cube.api_url and cube.master_addr"},
 		"it speaks no TLS":                  {env: []string{"CUBE_API_URL=https://{address}"}, differ: unasked, remedy: "it speaks plain HTTP: write http in cube.api_url"},

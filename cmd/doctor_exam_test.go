@@ -107,7 +107,8 @@ func TestDockerRemedy(t *testing.T) {
 		"start Docker":                    fmt.Errorf("%w at unix:///x", image.ErrNoEngine),
 		"docker context ls":               fmt.Errorf("%w: context not found", image.ErrDockerConfig),
 		"write DOCKER_HOST as":            fmt.Errorf("%w: DOCKER_HOST foo", image.ErrDockerConfig),
-		"the Docker configuration":        fmt.Errorf("%w: reading config.json", image.ErrDockerConfig),
+		"mend the file that it names":     fmt.Errorf("%w: reading config.json", image.ErrDockerConfig),
+		"the Docker configuration":        fmt.Errorf("%w: DOCKER_CERT_PATH", image.ErrDockerConfig),
 		"restart Docker":                  fmt.Errorf("asking: %w", context.DeadlineExceeded),
 		"see whether docker version":      errors.New("anything else"),
 	} {
