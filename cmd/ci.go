@@ -76,6 +76,12 @@ func (a *app) markdown(out passage, until string, err error) string {
 			fmt.Fprintf(&b, "\nNext: %s\n", cell(a.repeatable(f.hint)))
 		}
 	}
+	if len(out.FailedChecks) > 0 {
+		b.WriteString("\n| failed check | what was seen | what to do |\n|---|---|---|\n")
+	}
+	for _, c := range out.FailedChecks {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(c.ID), cell(c.Evidence), cell(a.repeatable(c.Remedy)))
+	}
 	b.WriteString("\n")
 	return b.String()
 }

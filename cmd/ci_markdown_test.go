@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hermesbox/hermesbox/internal/check"
 )
 
 // TestMarkdown: nothing from outside leaves its cell or passes for markup.
@@ -15,9 +17,11 @@ func TestMarkdown(t *testing.T) {
 	out := newPassage(statusFailed, []stage{{stageImage, actionBuild, "a | b\n<img src=x>\x1b[1m & `c`", ""}})
 	a := newApp(System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }})
 	a.cube = "local"
+	out.FailedChecks = append(out.FailedChecks, check.Check{ID: "node one space", Evidence: "no room\n| none", Remedy: "free some"})
 	got := a.markdown(out, stageVerify, &failure{err: errors.New("it\nbroke"), code: exitFailed, hint: "mend <it> with hermesbox up"})
 	want := []string{
 		"| image | build |  | <code>a &#124; b &#60;img src=x&#62;&#92;x1b&#91;1m &#38; &#96;c&#96;</code> |",
+		"| <code>node one space</code> | <code>no room &#124; none</code> | <code>free some</code> |",
 		"<code>it broke</code>", "Next: <code>mend &#60;it&#62; with hermesbox --cube local up</code>",
 	}
 	for _, line := range want {

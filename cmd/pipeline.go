@@ -56,6 +56,7 @@ type pipeline struct {
 	blind    error         // why it was not seen what the nodes need; nil where it was
 	done     []stage       // what was done
 	checks   []check.Check // for the report
+	bad      []check.Check // that failed
 	tried    tried         // the smoke sandbox, until it is removed
 }
 

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/hermesbox/hermesbox/internal/check"
 )
 
 // The stages of the pipeline, in their order. The nodes are looked at before
@@ -87,12 +89,15 @@ type passage struct {
 	Template string  `json:"template"`
 	Report   string  `json:"report"`   // path of the report; empty where there is none
 	Verified bool    `json:"verified"` // there is a green report of all checks
+	// FailedChecks are those of a node or of the template, where that is why up failed.
+	FailedChecks []check.Check `json:"failed_checks"`
 }
 
 func newPassage(status string, all []stage) passage {
 	return passage{
 		status, all, resultOf(all, stageContext), resultOf(all, stageImage), resultOf(all, stageTemplate),
 		cmp.Or(resultOf(all, stageVerify), resultOf(all, stageSmoke)), resultOf(all, stageVerify) != "",
+		[]check.Check{},
 	}
 }
 

@@ -152,6 +152,7 @@ func (p *pipeline) tell(ctx context.Context, cause error) error {
 		cause = errUpInterrupted
 	}
 	out := newPassage(cameOf(p.done, cause), append([]stage{}, p.done...))
+	out.FailedChecks = append(out.FailedChecks, visibleChecks(p.bad)...)
 	return errors.Join(p.print(out), p.app.summarise(out, p.opts.until, cause))
 }
 

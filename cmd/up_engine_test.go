@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/dockertest"
 )
 
@@ -22,6 +23,7 @@ import (
 type passage struct {
 	Status, Context, Image, Template, Report string
 	Verified                                 bool
+	FailedChecks                             []check.Check `json:"failed_checks"`
 	Stages                                   []struct{ Stage, Action, Reason, Result string }
 }
 

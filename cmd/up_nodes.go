@@ -77,6 +77,7 @@ func (p *pipeline) judgeNodes(ctx context.Context, found []checkedNode, errs []e
 			c.ID = "node " + n.Node + " " + c.ID
 			p.checks = append(p.checks, c)
 		}
+		p.bad = failedChecks(p.checks)
 		switch {
 		case n.Status == check.Fail && errs[i] == nil:
 			bad = append(bad, n)
@@ -116,6 +117,10 @@ func nodesRefused(errs []error, bad []checkedNode) error {
 		return &failure{err: err, code: code, hint: "each failed check above says what to do; then run the same command again, it goes on here"}
 	}
 	return nil
+}
+
+func failedChecks(all []check.Check) []check.Check {
+	return slices.DeleteFunc(slices.Clone(all), func(c check.Check) bool { return c.Status != check.Fail })
 }
 
 // firstFailed is what was seen by the first check that failed.

@@ -207,7 +207,10 @@ func TestUpStages(t *testing.T) {
 	full := t.TempDir()
 	dockertest.Tmpfs(t, "disk", full, "size=16m")
 	c.bind("two", full)
-	_, said = c.do(3, "nodes fail", "up")
+	crowded, said := c.do(3, "nodes fail", "up")
+	if len(crowded.FailedChecks) == 0 || !strings.HasPrefix(crowded.FailedChecks[0].ID, "node two ") {
+		t.Errorf("failed checks: %+v", crowded.FailedChecks)
+	}
 	said.says(t, "two: fail", "fail  space", "it goes on here")
 	if strings.Contains(said.stderr, "one: fail") {
 		t.Errorf("node one failed:\n%s", said.stderr)

@@ -44,6 +44,7 @@ func (p *pipeline) verify(ctx context.Context) (stage, error) {
 // red is the error of a template that is not as it should be.
 func (p *pipeline) red(report verify.Report) error {
 	p.sayTried()
+	p.bad = failedChecks(report.Checks)
 	return &failure{
 		err:  fmt.Errorf("verifying template %s: %s: %s", p.template, tally(report.Checks), firstFailed(report.Checks)),
 		code: exitChecks, hint: "each failed check above says what to do; then run the same command again, it goes on here",

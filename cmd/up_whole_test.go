@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hermesbox/hermesbox/internal/check"
 	"github.com/hermesbox/hermesbox/internal/dockertest"
 )
 
@@ -278,7 +279,7 @@ func TestUpRed(t *testing.T) {
 	summary := filepath.Join(u.dir, "summary.md")
 	u.env = []string{"GITHUB_STEP_SUMMARY=" + summary}
 	first, said := u.do(3, "context read, image build, template register, nodes prepare, home make, smoke run, verify fail", "up")
-	if first.Status != "failed" || first.Report != "" || first.Template == "" {
+	if first.Status != "failed" || first.Report != "" || first.Template == "" || first.Verified || len(first.FailedChecks) < 2 || first.FailedChecks[0].Status != check.Fail {
 		t.Errorf("got %+v", first)
 	}
 	for _, words := range []string{"fail  agent-import", "stays to be looked at: hermesbox --cube local verify smoke-", "it goes on here"} {
@@ -287,7 +288,7 @@ func TestUpRed(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(summary)
-	if err != nil || !strings.Contains(string(text), "### hermesbox up: failed") || !strings.Contains(string(text), "| template | register | <code>"+first.Template+"</code> |") {
+	if err != nil || !strings.Contains(string(text), "### hermesbox up: failed") || !strings.Contains(string(text), "| template | register | <code>"+first.Template+"</code> |") || !strings.Contains(string(text), "\n| <code>agent-import</code> | ") {
 		t.Errorf("the summary: %v\n%s", err, text)
 	}
 	box := u.smokeBoxes()
