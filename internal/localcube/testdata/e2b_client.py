@@ -94,6 +94,15 @@ while True:
 assert not back.kill()
 step("timeout")
 
+sleepy = Sandbox.create(template, timeout=1, lifecycle={"on_timeout": "pause", "auto_resume": True})
+end = time.monotonic() + 10
+while sleepy.get_info().state.value != "paused":
+    assert time.monotonic() < end, "not paused after its timeout"
+    time.sleep(0.2)
+assert sleepy.commands.run("echo awake").stdout == "awake\n"
+assert sleepy.kill()
+step("pause after the timeout, auto-resume")
+
 rw, ro = [{"hostPath": "/data/shared/" + d, "mountPath": m, "readOnly": d == "ro"} for d, m in (("rw", "/workspace"), ("ro", "/opt/common"))]
 mounted = Sandbox.create(template, timeout=300, metadata={"host-mount": json.dumps([rw, ro]), "owner": "carol"})
 assert "host-mount" not in mounted.get_info().metadata
