@@ -51,7 +51,7 @@ func (p *pipeline) up(ctx context.Context) error {
 		did, err := next.do(ctx)
 		if err != nil {
 			p.done = append(p.done, failedStage(ctx, next.name, err))
-			return p.unreached(err)
+			return p.advise(err)
 		}
 		p.done = append(p.done, did)
 	}
@@ -62,13 +62,17 @@ func (p *pipeline) up(ctx context.Context) error {
 	return nil
 }
 
-// unreached gives another next step where the local Cube is gone: it has no
-// address that could be wrong.
-func (p *pipeline) unreached(err error) error {
-	if !p.local || !errors.Is(err, cube.ErrUnreachable) {
-		return err
+// advise gives a stage that failed the next step where it has none, and another
+// where the local Cube is gone: that has no address that could be wrong.
+func (p *pipeline) advise(err error) error {
+	f := failed(err)
+	switch {
+	case p.local && errors.Is(err, cube.ErrUnreachable):
+		return &failure{err: err, code: exitFailed, hint: "the local Cube has ended: run the same command again, which starts it and goes on here"}
+	case f.hint == "":
+		return &failure{err: err, code: f.code, hint: "once that is mended, run the same command again: it goes on here"}
 	}
-	return &failure{err: err, code: exitFailed, hint: "the local Cube has ended: run the same command again, which starts it and goes on here"}
+	return err
 }
 
 // step is a stage to be done.

@@ -8,8 +8,9 @@ import (
 	"github.com/hermesbox/hermesbox/internal/cube"
 )
 
-// TestUnreached: the local Cube has no address that could be wrong.
-func TestUnreached(t *testing.T) {
+// TestAdvise: each stage that fails has a next step; the local Cube has no
+// address that could be wrong.
+func TestAdvise(t *testing.T) {
 	t.Parallel()
 	gone := &failure{err: cube.ErrUnreachable, code: exitFailed, hint: "check cube.api_url"}
 	for name, test := range map[string]struct {
@@ -20,11 +21,12 @@ func TestUnreached(t *testing.T) {
 		"local":   {true, gone, "which starts it"},
 		"cluster": {false, gone, "check cube.api_url"},
 		"other":   {true, &failure{err: errors.New("other"), code: exitFailed, hint: "its own"}, "its own"},
+		"no hint": {false, errors.New("other"), "run the same command again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &pipeline{local: test.local}
-			if got := failed(p.unreached(test.err)); !strings.Contains(got.hint, test.hint) || got.code != exitFailed {
+			if got := failed(p.advise(test.err)); !strings.Contains(got.hint, test.hint) || got.code != exitFailed {
 				t.Errorf("%+v", got)
 			}
 		})
