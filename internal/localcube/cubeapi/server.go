@@ -91,10 +91,6 @@ func (s *Server) health(request) reply {
 	}{"ok", 0})
 }
 
-// compat is there since 0.7.0, by which clients know that version. Every template
-// here is one of this program's.
-func (s *Server) compat(request) reply { return ok(http.StatusOK, struct{}{}) }
-
 // lacks answers what the local Cube cannot do.
 func (s *Server) lacks(request) reply {
 	return failure(http.StatusNotImplemented, "the local Cube has no snapshots, rollback, forks or volumes; a cluster has")
