@@ -154,17 +154,23 @@ func (p *pipeline) lookHome(ctx context.Context) (stage, error) {
 	if report, ok := p.green(); ok {
 		return stage{stageHome, actionNone, "as when the report was written: " + report, sandbox.DefaultHome}, nil
 	}
-	due, unseen := p.peekHomes(ctx)
+	due, err := p.peekHomes(ctx)
+	if err != nil {
+		return p.unseenHome(ctx, err)
+	}
+	return summary(due), nil
+}
+
+// unseenHome is what can be said of default homes that could not be looked at.
+func (p *pipeline) unseenHome(ctx context.Context, why error) (stage, error) {
 	switch {
 	case ctx.Err() != nil:
 		return stage{}, context.Cause(ctx)
-	case notRunning(unseen), errors.Is(unseen, errNoHelper):
+	case notRunning(why), errors.Is(why, errNoHelper):
 		return stage{stageHome, actionMake, "where it is missing or of another image; the node cannot be looked at yet", ""}, nil
-	case unseen != nil:
-		p.blind = unseen // up's next stage is the nodes, and tells it better
-		return stage{stageHome, actionMake, "where it is missing or of another image; a node does not tell", ""}, nil
 	}
-	return summary(due), nil
+	p.blind = why // up's next stage is the nodes, and tells it better
+	return stage{stageHome, actionMake, "where it is missing or of another image; a node does not tell", ""}, nil
 }
 
 // peekHomes asks the nodes what is due of their default homes.

@@ -22,7 +22,7 @@ func TestUpSaysLocalFirst(t *testing.T) {
 		_ = keyboard.Close()
 	})
 	dir := t.TempDir()
-	for name, text := range map[string]string{"Dockerfile": "FROM scratch\nCOPY . /\n", "file": "text\n"} {
+	for name, text := range map[string]string{"Dockerfile": "FROM scratch\nCOPY file /\n", "file": "text\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
