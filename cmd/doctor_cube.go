@@ -151,22 +151,21 @@ func (p *cubePatient) cluster(ctx context.Context) check.Result {
 		checks[0].Status = check.Fail
 	}
 	if !p.local {
-		checks = append(checks, strangers(p.cfg.Nodes, known)...)
+		checks = append(checks, p.strangers(ctx, known)...)
 	}
 	return condense(checks, count(len(known), "node"), "look at the nodes of the cluster")
 }
 
 // strangers are nodes of the configuration that Cube does not list, so that it
 // cannot be told to put a sandbox where its directories are.
-func strangers(nodes []config.Node, known []cube.Node) []check.Check {
+func (p *cubePatient) strangers(ctx context.Context, known []cube.Node) []check.Check {
 	var listed []string
 	for _, k := range known {
 		listed = append(listed, strings.Join(strings.Fields(k.ID+" "+k.IP), " at "))
 	}
-	hosts := addresses(nodes)
 	var out []check.Check
-	for _, n := range nodes {
-		if slices.ContainsFunc(known, func(k cube.Node) bool { return k.ID == n.Name || slices.Contains([]string{k.ID, k.IP}, hosts[n.Name]) }) {
+	for _, n := range p.cfg.Nodes {
+		if p.boxes.client.ScopeAmong(ctx, n.Name, known) != nil {
 			continue
 		}
 		out = append(out, check.Check{

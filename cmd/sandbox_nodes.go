@@ -19,15 +19,17 @@ func (s *sandboxes) connectNodes(ctx context.Context) {
 		return
 	}
 	s.client.Nodes = s.app.sshNodes(ctx, s.cfg.Nodes)
-	s.client.Addresses = addresses(s.cfg.Nodes)
+	s.client.Addresses = s.app.nodeHosts(s.cfg.Nodes)
 }
 
-// addresses are the hosts of nodes, by which Cube may know them.
-func addresses(nodes []config.Node) map[string]string {
+// nodeHosts are the hosts of nodes, by which Cube may know them, as ssh_config has
+// them: an alias is nothing that Cube knows. Where that cannot be read, dialling says so.
+func (a *app) nodeHosts(nodes []config.Node) map[string]string {
 	out := map[string]string{}
+	dialer := &sshdial.Dialer{Getenv: a.getenv}
 	for _, n := range nodes {
-		if t, err := sshdial.ParseTarget(n.SSH); err == nil {
-			out[n.Name] = t.Host
+		if host, err := dialer.HostName(n.SSH); err == nil {
+			out[n.Name] = host
 		}
 	}
 	return out

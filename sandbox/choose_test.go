@@ -88,13 +88,16 @@ func TestScope(t *testing.T) {
 		"by name":    {twoNodes, "host-1", []string{"host-1"}},
 		"not listed": {twoNodes, "c", nil},
 		"no answer":  {"{", "b", []string{"10.0.0.2"}},
+		"resolved":   {`[{"nodeID":"host-0","hostIP":"10.0.0.1"},{"nodeID":"host-9","hostIP":"127.0.0.1"}]`, "d", []string{"host-9"}},
+		"no name":    {twoNodes, "e", nil},
+		"an address": {"{", "d", []string{"127.0.0.1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newCubeAPI(t, "0.7.0")
 			f.nodes = test.nodes
 			c, _ := f.client(t)
-			c.Addresses = map[string]string{"b": "10.0.0.2", "c": "10.0.0.3"}
+			c.Addresses = map[string]string{"b": "10.0.0.2", "c": "10.0.0.3", "d": "localhost", "e": "nowhere.invalid"}
 			if diff := cmp.Diff(test.want, c.Scope(t.Context(), movedNode{name: test.node})); diff != "" {
 				t.Error(diff)
 			}

@@ -42,3 +42,17 @@ func (r *configReader) file(f configFile, must bool) error {
 	}
 	return &ConfigError{File: f.path, Reason: "it cannot be read: " + reasonOf(unreadable.err)}
 }
+
+// HostName is the host that a target leads to, as ssh_config has it; nobody is
+// asked. Errors are *TargetError and *ConfigError.
+func (d *Dialer) HostName(target string) (string, error) {
+	t, err := ParseTarget(target)
+	if err != nil {
+		return "", err
+	}
+	s, err := d.configure(t)
+	if err != nil {
+		return "", err
+	}
+	return s.host, nil
+}

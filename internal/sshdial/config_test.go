@@ -234,6 +234,25 @@ func TestConfigFiles(t *testing.T) {
 	}
 }
 
+// TestHostName: an alias leads to what ssh_config says.
+func TestHostName(t *testing.T) {
+	t.Parallel()
+	dir := home(t, map[string]string{"config": "Match host x\n", "good": "Host node\nHostName 10.0.0.5\nHost *.x\nHostname %h.example\n"})
+	d := Dialer{Getenv: env(map[string]string{"HOME": dir}), ConfigFile: dir + "/.ssh/good"}
+	for target, want := range map[string]string{"root@node:22": "10.0.0.5", "a.x": "a.x.example", "other": "other"} {
+		if got, err := d.HostName(target); err != nil || got != want {
+			t.Errorf("%s: %q, %v", target, got, err)
+		}
+	}
+	if got, err := d.HostName("root@"); got != "" || err == nil {
+		t.Errorf("no host: %q, %v", got, err)
+	}
+	d.ConfigFile = ""
+	if got, err := d.HostName("x"); got != "" || err == nil {
+		t.Errorf("a Match: %q, %v", got, err)
+	}
+}
+
 // Distributions put their algorithms into a Match of the system's file.
 func TestConfigSystem(t *testing.T) {
 	t.Parallel()
