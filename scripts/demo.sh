@@ -41,9 +41,11 @@ base() {
 		echo "$real"
 		return
 	fi
-	if ! scripts/standin/base/build.sh "$(docker context inspect --format '{{.Endpoints.docker.Host}}')" >/dev/null; then
-		docker image inspect "$standin" >/dev/null 2>&1 ||
-			die "$real cannot be pulled, and its stand-in is made on Debian 12 as root only: load one into the Engine, or name another base with HERMESBOX_DEMO_BASE"
+	echo "the real base cannot be pulled here; making its stand-in takes minutes the first time, see $work/base.log" >&2
+	if ! scripts/standin/base/build.sh "$(docker context inspect --format '{{.Endpoints.docker.Host}}')" >"$work/base.log" 2>&1 &&
+		! docker image inspect "$standin" >/dev/null 2>&1; then
+		tail -n 3 "$work/base.log" >&2
+		die "$real cannot be pulled, and its stand-in is made on Debian 12 as root only: load one into the Engine, or name another base with HERMESBOX_DEMO_BASE"
 	fi
 	echo "$standin"
 }
