@@ -68,7 +68,13 @@ func TestReplay(t *testing.T) {
 	judged := map[string][]difference{}
 	for i, run := range replayRuns {
 		t.Run(run.name, func(t *testing.T) {
-			maps.Copy(judged, collect(t, containers[i]).byName(run.version))
+			v := collect(t, containers[i])
+			if again := v.unlisted(onPurpose); len(again) > 0 {
+				t.Logf("tried again: %q", again)
+				run.start(t, containers[i], again)
+				v = v.corrected(collect(t, containers[i]))
+			}
+			maps.Copy(judged, v.byName(run.version))
 		})
 	}
 	for _, problem := range tally(recordedNames(t), judged, onPurpose) {
@@ -85,16 +91,42 @@ func (run replayRun) begin(t *testing.T, engine dockertest.Engine, luggage []byt
 	if err := engine.Client.CopyToContainer(t.Context(), c.ID, "/", bytes.NewReader(luggage), container.CopyToContainerOptions{}); err != nil {
 		t.Fatalf("copying to the container: %v", err)
 	}
+	run.start(t, c, run.only)
+	return c
+}
+
+// start starts replay.py, for these exchanges only where there are any.
+func (run replayRun) start(t *testing.T, c *dockertest.Container, only []string) {
+	t.Helper()
 	script := fmt.Sprintf("(python3 replay.py --json --version %s --exec sh --restart './restart.sh 49984 %s'", run.version, run.server)
-	for _, pattern := range run.only {
+	for _, pattern := range only {
 		script += " --only '" + pattern + "'"
 	}
 	script += " envd.jsonl steps.jsonl http://127.0.0.1:49984 >out 2>err; echo $? >code) >/dev/null 2>&1 </dev/null &"
 	// The recording was made where root's home is closed to others, as Debian makes it.
-	if got := c.Exec(t, "sh", "-c", "chmod 700 /root && cd /replay && "+script); got.Code != 0 {
+	if got := c.Exec(t, "sh", "-c", "chmod 700 /root && cd /replay && rm -f code && "+script); got.Code != 0 {
 		t.Fatalf("starting replay.py: %+v", got)
 	}
-	return c
+}
+
+// unlisted gives the names of what differs without being listed. Some exchanges
+// have less than a second, which a busy machine may need for itself.
+func (v verdicts) unlisted(listed map[string]string) []string {
+	var names []string
+	for _, d := range v.Different {
+		if listed[d.Name] == "" && !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// corrected has a second verdict on some names in place of the first.
+func (v verdicts) corrected(second verdicts) verdicts {
+	again := slices.Concat(second.Same, second.unlisted(nil))
+	v.Same = slices.Concat(slices.DeleteFunc(v.Same, func(name string) bool { return slices.Contains(again, name) }), second.Same)
+	v.Different = slices.Concat(slices.DeleteFunc(v.Different, func(d difference) bool { return slices.Contains(again, d.Name) }), second.Different)
+	return v
 }
 
 // collect waits for the end of a run.
@@ -206,6 +238,20 @@ func pack(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+func TestCorrected(t *testing.T) {
+	t.Parallel()
+	first := verdicts{Same: []string{"a", "b"}, Different: []difference{{Name: "c", Path: "x"}, {Name: "c", Path: "y"}, {Name: "d"}, {Name: "e"}}}
+	if got := first.unlisted(map[string]string{"d": "why"}); !slices.Equal(got, []string{"c", "e"}) {
+		t.Errorf("unlisted: %q", got)
+	}
+	// b was tried again since it is of the group of c.
+	got := first.corrected(verdicts{Same: []string{"c"}, Different: []difference{{Name: "b"}, {Name: "e", Path: "z"}}})
+	want := []difference{{Name: "d"}, {Name: "b"}, {Name: "e", Path: "z"}}
+	if !slices.Equal(got.Same, []string{"a", "c"}) || !slices.Equal(got.Different, want) {
+		t.Errorf("corrected: %+v", got)
+	}
 }
 
 func TestTally(t *testing.T) {
