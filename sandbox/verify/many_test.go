@@ -103,13 +103,13 @@ func lag(to, from net.Conn, by time.Duration, ready time.Time) {
 	to.Close()
 }
 
-// lightAgent replaces the agent's program by one that takes no time of its own.
-const lightAgent = `RUN printf '%s\n' '#!/bin/sh' 'case "$*" in' \
+// lightAgent replaces the agent by programs that take no time of their own, and has the home name the stand-in's model.
+const lightAgent = `RUN cd /opt/hermes-agent/.venv/bin; printf '%s\n' '#!/bin/sh' 'case "$*" in' \
     '--version) echo "Hermes Agent v0.19.0 (2026.7.20)" ;;' \
     '"skills list") for skill in "$HERMES_HOME"/skills/*/SKILL.md; do echo "│ $(sed -n "s/^name: //p" "$skill") │  │ local │"; done ;;' \
-    '*) value() { sed -n "s/.*\"$1\": \"\([^\"]*\)\".*/\1/p" "$HERMES_HOME/config.yaml"; }' \
-    'curl -s -H "Authorization: Bearer $(value api_key)" -d "{}" "$(value base_url)/chat/completions" ;;' \
-    'esac' >/opt/hermes-agent/.venv/bin/hermes
+    '*) curl -s -d "{}" http://127.0.0.1:8100/v1/chat/completions ;;' 'esac' >hermes; \
+    rm python; printf '#!/bin/sh\necho tools 2\n' >python; chmod +x python; \
+    echo '{"model": {"base_url": "http://127.0.0.1:8100/v1"}, "skills": {"external_dirs": ["/opt/hermes-common-skills"]}}' >/root/.hermes/config.yaml
 `
 
 // BenchmarkMany verifies one sandbox and twenty at once, 200 ms away, with an agent that takes no time of its own. It
