@@ -17,6 +17,7 @@ const (
 	Public  = "/opt/hermes-common-skills"
 	config  = "/root/.hermes/config.yaml"
 	mounts  = "/proc/mounts"
+	bundled = "/opt/hermes-agent/skills"
 )
 
 //go:embed overlay.sh
@@ -39,7 +40,7 @@ type Overlaid struct {
 	// Private are those whose name something else in the home has.
 	Private []string `json:"private"`
 	// Elsewhere are those whose name a private skill in a category has, or one
-	// that calls itself so. Twice are the same, but linked before.
+	// that calls itself so, or something that Hermes is going to copy into the home. Twice are the same, but linked before.
 	Elsewhere []string `json:"elsewhere"`
 	Twice     []string `json:"twice"`
 	// Missing are free and not linked, Dangling are links to skills that are
@@ -105,7 +106,7 @@ func overlay(ctx context.Context, service *envd.Client, mode string) (Overlaid, 
 	defer cancel()
 	out, said := &answer.Buffer{Left: overlayLimit}, &answer.Buffer{Left: overlayLimit}
 	exit, err := service.Run(ctx, envd.Command{
-		Path: "/bin/sh", Args: []string{"-c", overlayScript, "hermesbox", mode, Private, Public, mounts, config},
+		Path: "/bin/sh", Args: []string{"-c", overlayScript, "hermesbox", mode, Private, Public, mounts, config, bundled},
 		Dir: "/", Env: map[string]string{"LC_ALL": "C"}, KillOnCancel: true,
 	}, nil, envd.Output{Stdout: out, Stderr: said})
 	if err != nil {

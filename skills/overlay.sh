@@ -1,10 +1,10 @@
-# overlay.sh apply|look PRIVATE PUBLIC MOUNTS CONFIG: links each public skill whose name is free in the home, and removes
+# overlay.sh apply|look PRIVATE PUBLIC MOUNTS CONFIG BUNDLED: links each public skill whose name is free in the home, and removes
 # links of that kind whose skill is gone; look only tells. PRIVATE is the home's directory of skills, PUBLIC the shared one,
-# MOUNTS the list of mounts, CONFIG Hermes's settings.
+# MOUNTS the list of mounts, CONFIG Hermes's settings, BUNDLED the skills that Hermes copies into homes.
 # An answer is a key and a value, each ended by a NUL byte; the last is end. No name of the home is taken for more than a
 # name: what a sandbox holds is its user's.
 set -u
-mode=$1 private=$2 public=$3 mounts=$4 config=$5
+mode=$1 private=$2 public=$3 mounts=$4 config=$5 bundled=$6
 
 say() { printf '%s\0%s\0' "$1" "$2"; }
 
@@ -64,6 +64,8 @@ for skill in "$public"/*/; do
 		case $taken in *" $name "*) say twice "$name" ;; esac
 	elif [ -e "$link" ] || [ -L "$link" ]; then
 		say private "$name"
+	elif [ -e "$bundled/$name" ]; then
+		say elsewhere "$name" # Hermes writes there, at its next start
 	else
 		case $taken in
 		*" $name "*) say elsewhere "$name" ;;

@@ -44,7 +44,7 @@ func (h *home) give(names ...string) {
 
 func (h *home) script(mode string) (skills.Overlaid, error) {
 	h.Helper()
-	cmd := exec.CommandContext(h.Context(), "sh", "overlay.sh", mode, h.private(), h.public, filepath.Join(h.public, "../mounts"), filepath.Join(h.dir, "config.yaml"))
+	cmd := exec.CommandContext(h.Context(), "sh", "overlay.sh", mode, h.private(), h.public, filepath.Join(h.public, "../mounts"), filepath.Join(h.dir, "config.yaml"), filepath.Join(h.public, "../bundled"))
 	out, err := cmd.Output()
 	if err != nil {
 		h.Fatal(err)
@@ -88,7 +88,8 @@ func (h *home) want(mode, want string) {
 func TestOverlayScript(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	h.give("afar", "archived", "one", "two", "mine", "file", "gone", "cat", "called", "quoted", "marked", "odd name", "Upper")
+	h.give("afar", "archived", "one", "two", "mine", "file", "gone", "cat", "called", "quoted", "marked", "bundle", "odd name", "Upper")
+	write(t, h.public+"/../bundled/bundle/inner/SKILL.md", "x", 0o644)
 	must(t, os.Mkdir(h.public+"/empty", 0o755))
 	write(t, h.public+"/README", "x", 0o644)
 	write(t, h.private()+"/mine/SKILL.md", "private", 0o644)
@@ -111,7 +112,7 @@ func TestOverlayScript(t *testing.T) {
 	must(t, os.Symlink("../../public/was", h.private()+"/relative"))
 	must(t, os.Symlink(h.public+"/was", h.private()+"/tools/was"))
 
-	const home = `private ["file" "gone" "mine"] elsewhere ["afar" "called" "cat" "marked" "quoted"] `
+	const home = `private ["file" "gone" "mine"] elsewhere ["afar" "bundle" "called" "cat" "marked" "quoted"] `
 	h.want("look", home+`missing ["archived" "one" "two"] dangling ["new\nline" "was"]`)
 	h.want("apply", `linked ["archived" "one" "two"] `+home+`removed ["new\nline" "was"]`)
 	h.want("apply", `kept ["archived" "one" "two"] `+strings.TrimSpace(home))
