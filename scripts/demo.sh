@@ -25,6 +25,7 @@ die() {
 	exit 1
 }
 hb() { bin/hermesbox --config "$config" "$@"; }
+bare() { bin/hermesbox --config /dev/null "$@"; } # before there is a configuration
 
 # limited runs a command for a while at most, where the machine can.
 limited() { if command -v timeout >/dev/null; then timeout "$@"; else "${@:2}"; fi; }
@@ -36,7 +37,7 @@ base() {
 		echo "$HERMESBOX_DEMO_BASE"
 		return
 	fi
-	real=$(bin/hermesbox --config /dev/null config show --output json | sed -n 's/^ *"value": "\(.*sandbox-code:latest\)".*/\1/p' | head -n 1)
+	real=$(bare config show --output json | sed -n 's/^ *"value": "\(.*sandbox-code:latest\)".*/\1/p' | head -n 1)
 	if [ -n "$real" ] && limited 600 docker pull -q "$real" >/dev/null 2>&1; then
 		echo "$real"
 		return
@@ -109,9 +110,9 @@ archive=$(scripts/hermes-source.sh)
 rm -rf "$work/source"
 mkdir -p "$work/source"
 tar -xzf "$archive" -C "$work/source" --strip-components 1
-clean=$(bin/hermesbox context check --output json "$work/source" 2>/dev/null | sed -n 's/^ *"digest": "\(.*\)",/\1/p')
+clean=$(bare context check --output json "$work/source" 2>/dev/null | sed -n 's/^ *"digest": "\(.*\)",/\1/p')
 scripts/plant-litter.sh "$work/source"
-bin/hermesbox context check "$work/source" | sed '/^largest/,$d'
+bare context check "$work/source" | sed '/^largest/,$d'
 done_step "source: Hermes Agent 0.19.0 from its source distribution, 8 pieces of litter and 2 look-alikes planted"
 
 step "base image and web UI"
