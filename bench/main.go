@@ -1,6 +1,7 @@
 // Command bench measures hermesbox against what else does its work, and compares the quotients with the promises: the
-// context commands, an up that finds nothing to do, the local Cube's proxy, and lists of many sandboxes. It needs GNU
-// tar, a Docker Engine of this machine and quiet; it is no test and make test never runs it.
+// context commands, an up that finds nothing to do, verification, the local Cube's proxy, and lists of many sandboxes. It
+// needs GNU tar, a Docker Engine of this machine with the stand-in base, and quiet; it is no test and make test never
+// runs it.
 //
 // Ours and the rival alternate, and the median of each cost is taken on its own. Trees are made once and kept in -dir.
 package main
