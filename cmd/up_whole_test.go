@@ -369,6 +369,12 @@ func TestUpSmokeFails(t *testing.T) {
 func TestUpInterrupted(t *testing.T) {
 	t.Parallel()
 	u := newWhole(t, "hermesbox-test/up-interrupted:latest", "testdata/studio")
+	recipe, err := os.ReadFile(filepath.Join(u.dir, "source", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.write("Dockerfile", string(recipe)+"RUN sleep 8\n") // the build takes its time,
+	u.write("kind", u.dir+"\n")                           // and no cache has it
 	for _, at := range []struct{ stage, says, next string }{
 		{"image", "FROM ", "context read, image build, template register, nodes check, home make, smoke run, verify run"},
 		{"template", "making a template: ", "nodes check, context read, image none, template register, home make, smoke run, verify run"},
@@ -402,7 +408,9 @@ func TestUpInterrupted(t *testing.T) {
 		if err := json.Unmarshal(stdout.Bytes(), &out); err != nil || len(out.Stages) == 0 {
 			t.Fatalf("interrupted at %q: %v: %s", at.says, err, stdout.String())
 		}
-		if last := out.Stages[len(out.Stages)-1]; last.Stage != at.stage || last.Action != "fail" || last.Reason != "interrupted" || out.Status != "failed" {
+		last := out.Stages[len(out.Stages)-1]
+		late := at.stage == "template" && last.Stage == "nodes" // a job can be done before the signal is heard
+		if last.Stage != at.stage && !late || last.Action != "fail" || last.Reason != "interrupted" || out.Status != "failed" {
 			t.Errorf("interrupted at %q: %+v", at.says, out)
 		}
 		if plan, _ := u.start("plan"); plan.actions() != at.next && at.stage != "template" { // whose job may have ended meanwhile
