@@ -51,14 +51,8 @@ base() {
 	echo "$standin"
 }
 
-# registry_has_web_ui asks the npm registry for the version that the recipe installs.
-registry_has_web_ui() {
-	if command -v npm >/dev/null; then
-		npm view hermes-web-ui@0.5.16 version >/dev/null 2>&1
-	else
-		curl -fsS -m 20 -o /dev/null https://registry.npmjs.org/hermes-web-ui/0.5.16 2>/dev/null
-	fi
-}
+# registry_has_web_ui asks the npm registry, where npm is, for the version that the recipe installs.
+registry_has_web_ui() { command -v npm >/dev/null && npm view hermes-web-ui@0.5.16 version >/dev/null 2>&1; }
 
 # settings writes the demo's hermesbox.yaml: what this machine needs, and the model endpoint.
 settings() {
@@ -124,7 +118,7 @@ if registry_has_web_ui; then
 else
 	web_ui=web-ui-standin.tgz
 	scripts/standin/webui/make-package.sh "$work/$web_ui"
-	done_step "web UI: the stand-in package: the npm registry in use lacks hermes-web-ui 0.5.16"
+	done_step "web UI: the stand-in package: npm does not find hermes-web-ui 0.5.16 here"
 fi
 
 step "a model endpoint, which sandboxes reach only where their template allows it"
