@@ -6,7 +6,7 @@
 # up prints, as export lines for a shell, what the tests read (see
 # internal/dockertest); all else goes to stderr. It installs Debian packages
 # that are missing, starts Docker where none answers, starts today's Engine and
-# loads the stand-in base into both. down ends what up started and nothing
+# loads the stand-in base into both, and starts a buildkitd without an Engine. down ends what up started and nothing
 # else; packages stay. On anything but Debian 12 as root, up prints nothing:
 # tests without their backends are then skipped. docker makes sure that an Engine
 # answers and that the demo has its packages, and starts only that; ca-bundle
@@ -116,6 +116,13 @@ start_today() {
 	"$here/today.sh" start >&2
 }
 
+start_buildkitd() {
+	if "$here/buildkitd.sh" status >/dev/null; then return; fi
+	say "starting buildkitd"
+	started buildkitd
+	"$here/buildkitd.sh" start >&2
+}
+
 # ca_bundle prints the certificate bundle of a machine that trusts more than the public authorities.
 ca_bundle() {
 	local bundle=/etc/ssl/certs/ca-certificates.crt
@@ -131,7 +138,8 @@ environment() {
 	local today=$1 version bundle
 	version=$(docker --host "$local_host" version --format '{{.Server.Version}}' | cut -d . -f 1,2)
 	echo "export HERMESBOX_TEST_ENGINES='$version=$local_host today=$today'"
-	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,hermes,sshd,registry,python,node,root,disk,rsync'"
+	echo "export HERMESBOX_TEST_REQUIRE='docker,docker-today,buildkit,standin-base,hermes,sshd,registry,python,node,root,disk,rsync,buildkitd'"
+	echo "export HERMESBOX_TEST_BUILDKITD='$("$here/buildkitd.sh" status | cut -d ' ' -f 2)'"
 	echo "export HERMESBOX_TEST_HERMES_SOURCE='$("$here/hermes-source.sh")'"
 	"$here/standin/webui/make-package.sh" "$root/.cache/web-ui-standin.tgz"
 	echo "export HERMESBOX_TEST_WEB_UI='$root/.cache/web-ui-standin.tgz'"
@@ -148,12 +156,17 @@ up() {
 	install_packages "${packages[@]}"
 	start_docker
 	start_today
+	start_buildkitd
 	today=$(today_host)
 	"$here/standin/base/build.sh" "$local_host" "$today" >/dev/null
 	environment "$today"
 }
 
 down() {
+	if ours buildkitd; then
+		"$here/buildkitd.sh" clean
+		forget buildkitd
+	fi
 	if ours today; then
 		"$here/today.sh" clean
 		forget today
@@ -179,6 +192,7 @@ docker_only() {
 status() {
 	if docker_answers; then echo "docker: running $local_host"; else echo "docker: stopped"; fi
 	echo "today: $("$here/today.sh" status || true)"
+	echo "buildkitd: $("$here/buildkitd.sh" status || true)"
 	if [ -e "$state" ]; then sed 's/^/started by /' "$state"; fi
 }
 

@@ -7,7 +7,8 @@
 //
 // HERMESBOX_TEST_ENGINES lists the Engines, "name=docker-host" separated by
 // blanks. Unset, the Engine of DOCKER_HOST, or of the default socket, is the
-// only one. HERMESBOX_TEST_REQUIRE lists, separated by commas, the backends
+// only one. HERMESBOX_TEST_BUILDKITD is the address of a buildkitd without an
+// Engine. HERMESBOX_TEST_REQUIRE lists, separated by commas, the backends
 // whose absence fails a test.
 //
 // Invariants: nothing that a test made through this package outlives it, and
