@@ -61,6 +61,9 @@ func (e *Engine) lockedBase(ctx context.Context, name string, named reference.Na
 	if locked.Digest != "" {
 		return pinned(name, named, locked.Digest), nil
 	}
+	if e.bare {
+		return Base{}, fmt.Errorf("%w: %s is an image of an Engine alone in %s, and a buildkitd has none", ErrNoBase, name, LockName)
+	}
 	base, err := e.engineBase(ctx, name, named, platform)
 	if err != nil {
 		return Base{}, err
@@ -86,7 +89,7 @@ func (e *Engine) findBase(ctx context.Context, name string, named reference.Name
 	if localErr != nil && !errors.Is(localErr, ErrNoBase) {
 		return Base{}, localErr
 	}
-	digest, err := e.registryDigest(ctx, named)
+	digest, err := e.registryDigest(ctx, named, platform)
 	switch {
 	case err == nil:
 		return pinned(name, named, digest), nil
@@ -96,8 +99,11 @@ func (e *Engine) findBase(ctx context.Context, name string, named reference.Name
 	return Base{}, fmt.Errorf("%w: %s: %w", ErrNoBase, name, err)
 }
 
-// engineBase is the base as the Engine has it under its name.
+// engineBase is the base as the Engine has it under its name; a buildkitd has none.
 func (e *Engine) engineBase(ctx context.Context, name string, named reference.Named, platform string) (Base, error) {
+	if e.bare {
+		return Base{}, ErrNoBase
+	}
 	found, err := e.API.ImageInspect(ctx, named.String())
 	if errdefs.IsNotFound(err) {
 		return Base{}, fmt.Errorf("%w in the Engine: %s", ErrNoBase, name)
@@ -131,7 +137,7 @@ func (e *Engine) servedDigest(ctx context.Context, found image.InspectResponse, 
 		}
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
-		if served, err := e.registryDigest(ctx, canonical); err == nil && served == digest {
+		if served, err := e.registryDigest(ctx, canonical, ""); err == nil && served == digest {
 			return digest
 		}
 		return ""
@@ -139,8 +145,19 @@ func (e *Engine) servedDigest(ctx context.Context, found image.InspectResponse, 
 	return ""
 }
 
-// registryDigest asks the registry, through the Engine, as its user.
-func (e *Engine) registryDigest(ctx context.Context, named reference.Named) (string, error) {
+// registryDigest asks the registry, through the Engine, as its user. A buildkitd
+// wants to see an image for the platform there, "" for its own.
+func (e *Engine) registryDigest(ctx context.Context, named reference.Named, platform string) (string, error) {
+	if e.bare {
+		found, err := e.resolve(ctx, named, platform)
+		switch {
+		case err == nil:
+			return found.Digest.String(), nil
+		case refused(err):
+			err = fmt.Errorf("%w: %w", ErrUnauthorized, err)
+		}
+		return "", fmt.Errorf("asking the registry: %w", err)
+	}
 	auth, err := e.encodedAuth(reference.Domain(named))
 	if err != nil {
 		return "", err

@@ -13,7 +13,7 @@ import (
 	"github.com/hermesbox/hermesbox/internal/redact"
 )
 
-// Builder builds images in an Engine.
+// Builder builds images in an Engine, or in a buildkitd, which pushes them too.
 type Builder struct {
 	Engine   *Engine
 	Progress io.Writer // for the builder's progress
@@ -22,7 +22,8 @@ type Builder struct {
 	Secrets  *redact.Redactor // masks the progress; nil knows none
 }
 
-// Build makes the image and tags it. An interrupted build tags nothing and
+// Build makes the image and tags it; a buildkitd pushes it under its tags, as
+// Push does an Engine's. An interrupted build tags nothing and
 // returns within two seconds. What was sent is what the tree's digest names,
 // or the error says which file is not (a *buildctx.ChangedError, where it changed).
 func (b *Builder) Build(ctx context.Context, spec Spec) (Image, error) {
@@ -47,7 +48,14 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (Image, error) {
 	labels := spec.Origin.labels(spec.Tree.Digest(), recipeDigest, spec.Base)
 	solving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	id, err := b.solve(solving, bk, spec, newSentFS(spec.Tree, extras, cancel), labels)
+	response, err := b.solve(solving, bk, spec, newSentFS(spec.Tree, extras, cancel), labels)
+	if err != nil {
+		return Image{}, err
+	}
+	if b.Engine.bare {
+		return b.Engine.pushed(ctx, response, spec)
+	}
+	id, err := exportedID(response)
 	if err != nil {
 		return Image{}, err
 	}
@@ -77,12 +85,19 @@ func (b *Builder) checkPlatform(ctx context.Context, bk *bkclient.Client, spec S
 	if err := checkPlatform(ctx, bk, spec.Platform); err != nil {
 		return err
 	}
-	b.Note("the Engine runs %s/%s; building for %s by emulation, which is slow", b.Engine.Info.OS, b.Engine.Info.Arch, spec.Platform)
+	b.Note("the %s runs %s/%s; building for %s by emulation, which is slow", b.Engine.kind(), b.Engine.Info.OS, b.Engine.Info.Arch, spec.Platform)
 	return nil
 }
 
-// buildkit opens the BuildKit inside the Engine.
+// buildkit opens the BuildKit inside the Engine, or the buildkitd.
 func (e *Engine) buildkit(ctx context.Context) (*bkclient.Client, error) {
+	if e.bare {
+		bk, err := bkclient.New(ctx, e.Host)
+		if err != nil {
+			return nil, fmt.Errorf("%w at %s: %w", ErrNoBuildkitd, e.Host, err)
+		}
+		return bk, nil
+	}
 	hijack := func(path string) func(context.Context, string, map[string][]string) (net.Conn, error) {
 		return func(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
 			return e.API.DialHijack(ctx, path, proto, meta)

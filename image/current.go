@@ -9,7 +9,7 @@ import (
 )
 
 // Current looks for what a build of the spec would make: the image that the
-// Engine has under the spec's first tag, if its labels name the same context
+// Engine, or for a buildkitd the registry, has under the spec's first tag, if its labels name the same context
 // and recipe. The reason says why it is not that; nothing is changed. The
 // image's digest is set where a registry has it.
 func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, reason string, err error) {
@@ -18,15 +18,13 @@ func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, re
 		return Image{}, false, "", err
 	}
 	tag := spec.Tags[0]
-	found, err := e.inspect(ctx, tag)
+	img, err = e.named(ctx, tag, spec.Platform)
 	if errors.Is(err, ErrNoImage) {
-		return Image{}, false, "the Engine has no image " + tag, nil
+		return Image{}, false, "the " + e.keeper() + " has no image " + tag, nil
 	}
 	if err != nil {
 		return Image{}, false, "", err
 	}
-	img = imageOf(tag, found)
-	img.Name = tag
 	switch {
 	case img.Labels[LabelContext] == "":
 		return img, false, tag + " was not built by hermesbox", nil
@@ -36,13 +34,16 @@ func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, re
 		return img, false, "the recipe changed: Dockerfile, base, arguments or what is sent beside the source", nil
 	}
 	for _, other := range spec.Tags[1:] {
-		also, err := e.inspect(ctx, other)
+		also, err := e.named(ctx, other, spec.Platform)
 		switch {
 		case err != nil && !errors.Is(err, ErrNoImage):
 			return img, false, "", err
-		case also.ID != found.ID:
+		case also.ID != img.ID, also.Digest != img.Digest:
 			return img, false, "the image is not tagged " + other, nil
 		}
+	}
+	if e.bare {
+		return img, true, "", nil
 	}
 	img, err = e.Pushed(ctx, tag)
 	if err != nil {
@@ -54,9 +55,32 @@ func (e *Engine) Current(ctx context.Context, spec Spec) (img Image, ok bool, re
 	return img, true, "", nil
 }
 
+// named is the image of a name, for whoever keeps the images. An Engine's has that
+// name, and its digest is not asked for.
+func (e *Engine) named(ctx context.Context, tag, platform string) (Image, error) {
+	if e.bare {
+		return e.served(ctx, tag, platform)
+	}
+	found, err := e.inspect(ctx, tag)
+	img := imageOf(tag, found)
+	img.Name = tag
+	return img, err
+}
+
+// keeper is who keeps the images.
+func (e *Engine) keeper() string {
+	if e.bare {
+		return "registry"
+	}
+	return "Engine"
+}
+
 // Pushed is Inspect, with the digest under which a registry has the image of
 // this name, where one has it.
 func (e *Engine) Pushed(ctx context.Context, ref string) (Image, error) {
+	if e.bare {
+		return e.served(ctx, ref, "")
+	}
 	found, err := e.inspect(ctx, ref)
 	if err != nil {
 		return Image{}, err
@@ -87,7 +111,7 @@ func (e *Engine) Resolve(ctx context.Context, ref string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return e.registryDigest(ctx, named)
+	return e.registryDigest(ctx, named, "")
 }
 
 // PeekBase is ResolveBase without recording the result.

@@ -30,16 +30,20 @@ type DoctorSpec struct {
 	Lock     *Lock
 }
 
-// CheckBuilder asks the Engine's BuildKit whether it answers.
+// CheckBuilder asks the Engine's BuildKit, or the buildkitd, whether it answers.
 func (e *Engine) CheckBuilder(ctx context.Context) check.Result {
+	remedy := "hermesbox needs BuildKit, which is part of Docker Engine 20.10 and later"
+	if e.bare {
+		remedy = "see what the buildkitd at " + e.Host + " logs"
+	}
 	bk, err := e.buildkit(ctx)
 	if err != nil {
-		return failing("hermesbox needs BuildKit, which is part of Docker Engine 20.10 and later", "%v", err)
+		return failing(remedy, "%v", err)
 	}
 	defer func() { _ = bk.Close() }() // it only read
 	workers, err := bk.ListWorkers(ctx)
 	if err != nil {
-		return failing("hermesbox needs BuildKit, which is part of Docker Engine 20.10 and later", "%v", err)
+		return failing(remedy, "%v", err)
 	}
 	return passed("%d worker(s)", len(workers))
 }
@@ -47,7 +51,7 @@ func (e *Engine) CheckBuilder(ctx context.Context) check.Result {
 // CheckPlatform tells whether the builder runs a platform, and how.
 func (e *Engine) CheckPlatform(ctx context.Context, platform string) check.Result {
 	if e.Info.native(platform) {
-		return passed("%s is the Engine's own", platform)
+		return passed("%s is the %s's own", platform, e.kind())
 	}
 	bk, err := e.buildkit(ctx)
 	if err != nil {
@@ -73,8 +77,8 @@ func (e *Engine) CheckBase(ctx context.Context, spec DoctorSpec) check.Result {
 	case errors.Is(err, errCredentials):
 		return failing(remedyHelper(spec.Base), "%v", err)
 	case err != nil:
-		return failing("log in to the registry with docker login, load the image into the Engine, or name another base in image.base", "%v", err)
-	case !base.Local && !e.canHave(ctx, base):
+		return failing(e.remedyBase(), "%v", err)
+	case !base.Local && !e.canHave(ctx, base, spec.Platform):
 		return failing("log in to its registry, or hermesbox build --update-base", "%s, which the lock or the name pins, is neither in the Engine nor to be had from its registry", base.Ref)
 	case base.Local:
 		return check.Result{
@@ -85,16 +89,26 @@ func (e *Engine) CheckBase(ctx context.Context, spec DoctorSpec) check.Result {
 	return passed("%s is %s", base.Name, base.Digest)
 }
 
+// remedyBase is about a base that cannot be had.
+func (e *Engine) remedyBase() string {
+	if e.bare {
+		return "log in to the registry with docker login, or name another base in image.base: a buildkitd takes bases from registries alone"
+	}
+	return "log in to the registry with docker login, load the image into the Engine, or name another base in image.base"
+}
+
 // canHave tells whether a pinned base is in the Engine or in its registry.
-func (e *Engine) canHave(ctx context.Context, base Base) bool {
-	if _, err := e.API.ImageInspect(ctx, base.Ref); err == nil {
-		return true
+func (e *Engine) canHave(ctx context.Context, base Base, platform string) bool {
+	if !e.bare {
+		if _, err := e.API.ImageInspect(ctx, base.Ref); err == nil {
+			return true
+		}
 	}
 	named, err := reference.ParseDockerRef(base.Ref)
 	if err != nil {
 		return false
 	}
-	_, err = e.registryDigest(ctx, named)
+	_, err = e.registryDigest(ctx, named, platform)
 	return err == nil
 }
 
@@ -117,26 +131,39 @@ func (e *Engine) CheckPush(ctx context.Context, name string) check.Result {
 	if auth == (registry.AuthConfig{ServerAddress: auth.ServerAddress}) {
 		return e.checkAnonymous(ctx, named)
 	}
-	auth.ServerAddress = domain
-	if domain == "docker.io" {
-		auth.ServerAddress = dockerHub
-	}
-	_, err = e.API.RegistryLogin(ctx, auth)
+	err = e.login(ctx, auth, named)
 	switch {
 	case refused(err):
 		return failing("docker login "+domain, "%s does not take the credentials of %s: %v", domain, firstOf(auth.Username, "the Docker configuration"), err)
 	case err != nil:
-		return failing("check the registry of image.name, and the network between it and the Engine", "asking %s: %v", domain, err)
+		return failing("check the registry of image.name, and the network between it and the builder", "asking %s: %v", domain, err)
 	}
 	return passed("%s takes the credentials of %s", domain, firstOf(auth.Username, "the Docker configuration"))
+}
+
+// login tells whether a registry takes credentials. A buildkitd does not log in: it asks for an image.
+func (e *Engine) login(ctx context.Context, auth registry.AuthConfig, named reference.Named) error {
+	if e.bare {
+		_, err := e.registryDigest(ctx, reference.TagNameOnly(named), "")
+		if err != nil && missing(err) {
+			return nil
+		}
+		return err
+	}
+	auth.ServerAddress = reference.Domain(named)
+	if auth.ServerAddress == "docker.io" {
+		auth.ServerAddress = dockerHub
+	}
+	_, err := e.API.RegistryLogin(ctx, auth)
+	return err
 }
 
 // checkAnonymous is about a registry for which there are no credentials.
 func (e *Engine) checkAnonymous(ctx context.Context, named reference.Named) check.Result {
 	domain := reference.Domain(named)
-	_, err := e.registryDigest(ctx, reference.TagNameOnly(named))
+	_, err := e.registryDigest(ctx, reference.TagNameOnly(named), "")
 	if err != nil && !refused(err) && !missing(err) {
-		return failing("check the registry of image.name, and the network between it and the Engine", "asking %s: %v", domain, err)
+		return failing("check the registry of image.name, and the network between it and the builder", "asking %s: %v", domain, err)
 	}
 	return check.Result{Status: check.Warn, Evidence: "no credentials for " + domain, Remedy: "docker login " + domain + ", unless it takes pushes from everybody"}
 }
@@ -144,10 +171,11 @@ func (e *Engine) checkAnonymous(ctx context.Context, named reference.Named) chec
 // refused tells that a registry answered, and let nobody in.
 func refused(err error) bool { return err != nil && errors.Is(pushError(err), ErrUnauthorized) }
 
-// missing tells that a registry answered, and has no such image. Old Engines say
+// missing tells that a registry answered, and has no such image, or none for the platform. Old Engines say
 // so in words only.
 func missing(err error) bool {
-	return errdefs.IsNotFound(err) || strings.Contains(err.Error(), "manifest unknown") || strings.Contains(err.Error(), "not found")
+	return errdefs.IsNotFound(err) || strings.Contains(err.Error(), "manifest unknown") || strings.Contains(err.Error(), "not found") ||
+		strings.Contains(err.Error(), "no match for platform")
 }
 
 // remedyHelper is about a credential helper that does not work.
@@ -210,6 +238,9 @@ func CheckPackage(path string) check.Result {
 
 // CheckDisk looks at the space where the Engine keeps images, if that is on this machine.
 func (e *Engine) CheckDisk() check.Result {
+	if e.bare {
+		return check.Result{Status: check.Skip, Evidence: "a buildkitd keeps no images, and does not tell where its cache is"}
+	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(e.Info.Root, &stat); err != nil {
 		return check.Result{Status: check.Skip, Evidence: fmt.Sprintf("%s is not on this machine, or not for this user to see", e.Info.Root)}

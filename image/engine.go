@@ -26,14 +26,17 @@ var (
 
 const dialTimeout = 10 * time.Second
 
-// Engine is a connection to a Docker Engine. Close it.
+// Engine is a connection to a Docker Engine, or to a buildkitd: ConnectBuildkitd
+// says what that can do. Close it.
 type Engine struct {
-	API    *client.Client
-	Host   string // the address in use, as in DOCKER_HOST
+	API    *client.Client // nil for a buildkitd
+	Host   string         // the address in use, as in DOCKER_HOST
 	Config *configfile.ConfigFile
 	Info   EngineInfo
 	// Secrets are masked in the progress of a push; nil masks nothing.
 	Secrets *redact.Redactor
+
+	bare bool // a buildkitd
 }
 
 // EngineInfo is what an Engine says of itself.
@@ -73,7 +76,20 @@ func Connect(ctx context.Context, host string, getenv func(string) string) (*Eng
 }
 
 // Close releases the connection.
-func (e *Engine) Close() error { return e.API.Close() }
+func (e *Engine) Close() error {
+	if e.bare {
+		return nil
+	}
+	return e.API.Close()
+}
+
+// kind is what it is, in a word.
+func (e *Engine) kind() string {
+	if e.bare {
+		return "buildkitd"
+	}
+	return "Engine"
+}
 
 // ask fills Info.
 func (e *Engine) ask(ctx context.Context) error {

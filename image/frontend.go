@@ -15,15 +15,16 @@ var ErrTooNew = errors.New("a newer builder is needed")
 
 const dockerfileName = "Dockerfile"
 
-// supportsEpoch tells whether the Engine's BuildKit knows SOURCE_DATE_EPOCH: 0.11, which came with Engine 23 and API 1.42.
-func (i EngineInfo) supportsEpoch() bool {
-	return versions.GreaterThanOrEqualTo(i.APIVersion, "1.42")
+// modern tells whether the builder is BuildKit 0.11, which came with Engine 23
+// and API 1.42, or later. It knows SOURCE_DATE_EPOCH.
+func (e *Engine) modern() bool {
+	return e.bare || versions.GreaterThanOrEqualTo(e.Info.APIVersion, "1.42")
 }
 
 // checkSyntax refuses what the Engine's frontend cannot read: Engine 20.10 knows
 // no heredocs and few flags.
 func (e *Engine) checkSyntax(d *Dockerfile) error {
-	if d.Newer == "" || versions.GreaterThanOrEqualTo(e.Info.APIVersion, "1.42") {
+	if d.Newer == "" || e.modern() {
 		return nil
 	}
 	return fmt.Errorf("%w: %s has %s, which Docker Engine %s cannot read", ErrTooNew, d.Path, d.Newer, e.Info.Version)
@@ -61,7 +62,7 @@ func (b *Builder) epochAttrs(spec Spec) map[string]string {
 	switch {
 	case spec.Epoch == "":
 		return nil
-	case b.Engine.Info.supportsEpoch():
+	case b.Engine.modern():
 		return map[string]string{"build-arg:SOURCE_DATE_EPOCH": spec.Epoch}
 	case spec.Dockerfile.Declares("SOURCE_DATE_EPOCH"):
 		b.Note("Engine %s knows no SOURCE_DATE_EPOCH: it sets the label and the recipe's argument, not the layers' times", b.Engine.Info.Version)

@@ -27,8 +27,12 @@ type Details struct {
 }
 
 // Inspect describes an image by any name the Engine resolves, short IDs
-// included. The error wraps ErrNoImage where there is none.
+// included; for a buildkitd by its name in a registry. The error wraps
+// ErrNoImage where there is none.
 func (e *Engine) Inspect(ctx context.Context, ref string) (Image, error) {
+	if e.bare {
+		return e.served(ctx, ref, "")
+	}
 	found, err := e.inspect(ctx, ref)
 	if err != nil {
 		return Image{}, err
@@ -36,7 +40,7 @@ func (e *Engine) Inspect(ctx context.Context, ref string) (Image, error) {
 	return imageOf(ref, found), nil
 }
 
-// Details describes an image in full; errors are as for Inspect.
+// Details describes an Engine's image in full; errors are as for Inspect.
 func (e *Engine) Details(ctx context.Context, ref string) (Details, error) {
 	found, err := e.inspect(ctx, ref)
 	if err != nil {

@@ -24,7 +24,7 @@ var (
 	ErrUnauthorized = errors.New("not authorized by the registry")
 )
 
-// Push sends an image under each of its tags to their registries, as the
+// Push sends an image of an Engine under each of its tags to their registries, as the
 // Engine's user with the credentials of the Docker configuration. The digest of
 // the returned image is the one under which the first registry serves the
 // platform manifest, asked for after the push. Out gets the progress; nil for
@@ -99,7 +99,7 @@ func (e *Engine) readBack(ctx context.Context, named reference.Named, digest, au
 	switch {
 	case served.Descriptor.Digest.String() != digest:
 		return fmt.Errorf("%w: the registry serves %s, pushed was %s", ErrPush, served.Descriptor.Digest, digest)
-	case strings.Contains(served.Descriptor.MediaType, "index"), strings.Contains(served.Descriptor.MediaType, "manifest.list"):
+	case isIndex(served.Descriptor.MediaType):
 		return fmt.Errorf("%w: the registry serves an index (%s), not the platform manifest", ErrPush, digest)
 	}
 	return nil

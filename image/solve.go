@@ -24,11 +24,11 @@ var ErrBuild = errors.New("build failed")
 // ErrName means that the builder refuses a name, or a link's target, that is not UTF-8.
 var ErrName = errors.New("the builder takes only names in UTF-8")
 
-// solve runs one build and returns the ID of the image it made.
-func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sent *sentFS, labels map[string]string) (string, error) {
+// solve runs one build and returns what the exporter says of the image it made.
+func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sent *sentFS, labels map[string]string) (map[string]string, error) {
 	attachables, err := b.attachables(spec)
 	if err != nil {
-		return "", errors.Join(err, bk.Close())
+		return nil, errors.Join(err, bk.Close())
 	}
 	opt := bkclient.SolveOpt{
 		Frontend:       "dockerfile.v0",
@@ -37,16 +37,25 @@ func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sen
 		LocalFilterOpt: sendWhole,
 		SharedKey:      sharedKey(spec.Tree.Root()),
 		Session:        attachables,
-		Exports:        []bkclient.ExportEntry{{Type: "moby"}}, // named afterwards: an interrupt may come too late to stop the exporter
+		Exports:        []bkclient.ExportEntry{b.export(spec)},
 	}
 	res, err := b.run(ctx, bk, opt)
 	if sentErr := sent.Err(); sentErr != nil {
-		return "", sentErr
+		return nil, sentErr
 	}
 	if err != nil {
-		return "", explainNames(err, spec.Tree)
+		return nil, explainPush(explainNames(err, spec.Tree))
 	}
-	return exportedID(res.ExporterResponse)
+	return res.ExporterResponse, nil
+}
+
+// export is what becomes of the image. An Engine's is named afterwards: an
+// interrupt may come too late to stop the exporter.
+func (b *Builder) export(spec Spec) bkclient.ExportEntry {
+	if b.Engine.bare {
+		return bkclient.ExportEntry{Type: bkclient.ExporterImage, Attrs: map[string]string{"name": strings.Join(spec.Tags, ","), "push": "true"}}
+	}
+	return bkclient.ExportEntry{Type: "moby"}
 }
 
 // explainNames names the entry that the builder's wire format refused: today's
@@ -105,12 +114,14 @@ func (b *Builder) attachables(spec Spec) ([]session.Attachable, error) {
 		}
 		secrets[bundle.ID] = bundle.Value
 	}
-	return []session.Attachable{
-		authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{
-			AuthConfigProvider: authprovider.LoadAuthConfig(b.Engine.Config),
-		}),
-		secretsprovider.FromMap(secrets),
-	}, nil
+	return []session.Attachable{b.Engine.credentials(), secretsprovider.FromMap(secrets)}, nil
+}
+
+// credentials give a builder those of the Docker configuration for the registries it asks.
+func (e *Engine) credentials() session.Attachable {
+	return authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{
+		AuthConfigProvider: authprovider.LoadAuthConfig(e.Config),
+	})
 }
 
 // outcome is how a solve ended.
