@@ -51,7 +51,7 @@ func (o *buildOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.pull, "pull", false, "ask the registry for base images, also where the Engine has them")
 	flags.StringVar(&o.base, "base", "", "base `image` that the Dockerfile's ARG BASE receives")
 	flags.BoolVar(&o.updateBase, "update-base", false, "resolve the base anew and move "+image.LockName)
-	flags.StringVar(&o.builder, "builder", "", "`builder`: docker, or ssh://[user@]host[:port] for an Engine there")
+	flags.StringVar(&o.builder, "builder", "", "`builder`: docker, ssh://[user@]host[:port] for an Engine there, or tcp://host:port or unix:///path of a buildkitd (with --push)")
 	flags.StringVar(&o.caBundle, "ca-bundle", "", "PEM `file` of a TLS-inspecting proxy; a secret, never in the image")
 	flags.StringVar(&o.webUIPackage, "web-ui-package", "", "local hermes-web-ui `tarball` in place of the npm registry's")
 }
@@ -151,7 +151,7 @@ func runBuild(ctx context.Context, app *app, out io.Writer, args []string, opts 
 	if err != nil {
 		return err
 	}
-	if loaded.Config.Image.Push {
+	if loaded.Config.Image.Push && img.Digest == "" { // a buildkitd has pushed it
 		if img, err = engine.Push(ctx, img, spec.Tags, app.pushProgress()); err != nil {
 			return err
 		}
@@ -180,12 +180,13 @@ func readSource(ctx context.Context, app *app, spec *image.Spec, args []string, 
 	return nil
 }
 
-// connect opens the Engine that builds.
-func connect(ctx context.Context, app *app, builder string) (*image.Engine, error) {
-	if err := checkBuilder(builder); err != nil {
-		return nil, err
+// connect opens the Engine or the buildkitd that builds.
+func connect(ctx context.Context, app *app, builder string) (engine *image.Engine, err error) {
+	if isBuildkitd(builder) {
+		engine, err = image.ConnectBuildkitd(ctx, builder, app.getenv)
+	} else {
+		engine, err = image.Connect(ctx, strings.TrimPrefix(builder, "docker"), app.getenv)
 	}
-	engine, err := image.Connect(ctx, strings.TrimPrefix(builder, "docker"), app.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -193,12 +194,18 @@ func connect(ctx context.Context, app *app, builder string) (*image.Engine, erro
 	return engine, nil
 }
 
-// checkBuilder refuses a builder that keeps no images.
-func checkBuilder(builder string) error {
-	if builder == "docker" || strings.HasPrefix(builder, "ssh://") {
+// isBuildkitd tells whether a builder is a buildkitd, not an Engine.
+func isBuildkitd(builder string) bool {
+	return builder != "docker" && !strings.HasPrefix(builder, "ssh://")
+}
+
+// checkBuilder refuses a build whose image nobody would keep.
+func checkBuilder(cfg config.Image) error {
+	if !isBuildkitd(cfg.Builder) || cfg.Push {
 		return nil
 	}
-	return usagef("builder %q: a bare buildkitd keeps no images", builder).withHint("use --builder docker, or ssh://host for the Engine of another machine")
+	return usagef("builder %q: a bare buildkitd keeps no images, and this one is not pushed", cfg.Builder).
+		withHint("add --push (image.push: true), or use an Engine: --builder docker, or ssh://host for one on another machine")
 }
 
 // buildSpec turns flags and configuration into what is wanted, without a look at the source.
@@ -210,7 +217,7 @@ func buildSpec(app *app, cfg config.Config, opts buildOptions) (image.Spec, erro
 	if len(spec.Tags) == 0 {
 		spec.Tags = []string{cfg.Image.Name}
 	}
-	err := checkBuilder(cfg.Image.Builder)
+	err := checkBuilder(cfg.Image)
 	if err != nil {
 		return spec, err
 	}

@@ -69,6 +69,9 @@ func dockerResult(engine *image.Engine, err error) check.Result {
 	if err != nil {
 		return check.Result{Status: check.Fail, Evidence: err.Error(), Remedy: dockerRemedy(err)}
 	}
+	if engine.API == nil {
+		return check.Result{Status: check.Pass, Evidence: fmt.Sprintf("buildkitd %s at %s", engine.Info.Version, engine.Host)}
+	}
 	store := "graph driver store"
 	if engine.Info.ContainerdStore {
 		store = "containerd store"
@@ -78,6 +81,8 @@ func dockerResult(engine *image.Engine, err error) check.Result {
 
 func dockerRemedy(err error) string {
 	switch text := err.Error(); {
+	case errors.Is(err, image.ErrNoBuildkitd):
+		return "start it, or name another in image.builder or BUILDKIT_HOST; docker is the local Engine"
 	case errors.Is(err, image.ErrNotPermitted):
 		return `sudo usermod -aG docker "$USER" and log in anew, or run hermesbox as one who may`
 	case errors.Is(err, image.ErrNoEngine) && strings.Contains(text, "ssh://"):
@@ -102,6 +107,11 @@ func checkRegistry(ctx context.Context, cfg config.Config, engine *image.Engine)
 	switch {
 	case cfg.Image.Push:
 		return engine.CheckPush(ctx, cfg.Image.Name)
+	case isBuildkitd(cfg.Image.Builder):
+		return check.Result{
+			Status: check.Fail, Evidence: "image.push is not set, and the buildkitd at " + engine.Host + " keeps no images",
+			Remedy: "set image.push: true and image.name to a repository, or give build --push -t registry.example.com/team/hermes-studio",
+		}
 	case !local && cfg.Cube.APIURL == "" && cfg.Cube.MasterAddr == "":
 		return skip("image.push is not set")
 	case placeOf(cfg, local, engine.Host) != template.Elsewhere:

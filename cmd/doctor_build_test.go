@@ -36,7 +36,7 @@ func TestDoctorNoEngine(t *testing.T) {
 		"no address":  {"DOCKER_HOST=foo", "", want{"fail", `DOCKER_HOST "foo"`, "write DOCKER_HOST as unix:///var/run/docker.sock"}},
 		"no context":  {"DOCKER_CONTEXT=nope", "", want{"fail", `context "nope"`, "docker context ls names those there are"}},
 		"over SSH":    {"", "image: {builder: ssh://127.0.0.1:1}\n", want{"fail", "ssh://127.0.0.1:1", "see whether ssh gets there by hand"}},
-		"a buildkitd": {"", "image: {builder: \"tcp://127.0.0.1:1\"}\n", want{"fail", "a bare buildkitd keeps no images", "use --builder docker"}},
+		"a buildkitd": {"", "image: {builder: \"tcp://127.0.0.1:1\"}\n", want{"fail", "no buildkitd answers at tcp://127.0.0.1:1", "start it, or name another in image.builder"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

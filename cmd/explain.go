@@ -22,6 +22,7 @@ type advice struct {
 var advices = []advice{
 	{image.ErrNotPermitted, exitFailed, "let your user use Docker (group docker), or run hermesbox as one who may"},
 	{image.ErrNoEngine, exitFailed, "start Docker, or name its address in DOCKER_HOST; hermesbox doctor looks further"},
+	{image.ErrNoBuildkitd, exitFailed, "start it, or name another in image.builder or BUILDKIT_HOST; --builder docker takes an Engine"},
 	{image.ErrDockerConfig, exitUsage, "see DOCKER_HOST, DOCKER_CONTEXT and the Docker configuration"},
 	{image.ErrDockerfile, exitUsage, "name another with --file, or leave it away for the recipe that hermesbox brings"},
 	{image.ErrPackage, exitUsage, "make one with npm pack, or leave --web-ui-package away to use the npm registry"},
@@ -29,7 +30,7 @@ var advices = []advice{
 	{image.ErrSpec, exitUsage, ""},
 	{image.ErrLock, exitUsage, "mend or remove " + image.LockName},
 	{image.ErrUnauthorized, exitAuth, "log in to the registry with docker login, as a user who may push there"},
-	{image.ErrPush, exitFailed, "the image is in the Engine; run the same command again, nothing needs cleaning first"},
+	{image.ErrPush, exitFailed, "what was built is still in the builder; run the same command again, nothing needs cleaning first"},
 	{image.ErrBaseMoved, exitFailed, "--update-base takes the new one"},
 	{image.ErrPlatform, exitFailed, "choose another --platform, or give the builder emulation for it (binfmt_misc)"},
 	{image.ErrNoBase, exitFailed, "check --base, log in to its registry, or load the image into the Engine"},

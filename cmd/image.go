@@ -74,6 +74,10 @@ func openEngine(ctx context.Context, app *app) (*image.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if builder := loaded.Config.Image.Builder; isBuildkitd(builder) {
+		return nil, usagef("builder %q: a bare buildkitd keeps no images", builder).
+			withHint("set image.builder to docker, or to ssh://host for the Engine of another machine, and pull the image there")
+	}
 	return connect(ctx, app, loaded.Config.Image.Builder)
 }
 

@@ -220,7 +220,7 @@ func TestUpStages(t *testing.T) {
 	c.bind("two", other)
 	c.registry.close(t)
 	_, said = c.do(1, "nodes prepare, context read, image fail", "up")
-	said.says(t, "push failed", "the image is in the Engine")
+	said.says(t, "push failed", "what was built is still in the builder")
 	c.registry.open(t)
 
 	_, said = c.do(5, "nodes check, context read, image push, template register, home fail", "up")

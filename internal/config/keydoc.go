@@ -21,7 +21,7 @@ func keyDocs() map[string]keyDoc {
 		"image.base":                   {text: "Image that the Dockerfile's ARG BASE receives."},
 		"image.dockerfile":             {text: "Recipe to build by; empty is the embedded one."},
 		"image.platform":               {text: "Platform of the image, os/arch.", pattern: platform.String()},
-		"image.builder":                {text: "Who builds: docker, a remote Engine as ssh://[user@]host[:port], or a buildkitd as tcp://host:port or unix:///path."},
+		"image.builder":                {text: "Who builds: docker, a remote Engine as ssh://[user@]host[:port], or a buildkitd as tcp://host:port or unix:///path, which needs image.push."},
 		"image.push":                   {text: "Push the image after the build."},
 		"image.build_args":             {text: "Build arguments by name."},
 		"image.ca_bundle":              {text: "PEM bundle of a TLS-inspecting proxy, given to the build as a secret and never put into the image."},
