@@ -47,8 +47,10 @@ func TestBuildkitd(t *testing.T) {
 	u.write("data", "another")
 	u.want(u.actions(), "build", "register")
 	u.write("../hermesbox.yaml", "image: {name: \""+registry+"/team/studio\", builder: \""+builder+"\"}\n")
-	if again := u.template("create", "--name", "hermes-studio"); again != id {
-		t.Errorf("create printed %q, the template of the same image is %q", again, id)
+	for _, flags := range [][]string{nil, {"--image", registry + "/team/studio"}} {
+		if again := u.template(append([]string{"create"}, flags...)...); again != id {
+			t.Errorf("create %q printed %q, the template of the same image is %q", flags, again, id)
+		}
 	}
 }
 

@@ -199,6 +199,11 @@ func TestBuildkitdCurrent(t *testing.T) {
 	want(tags, "is not tagged "+tags.Tags[1])
 	write(t, dir, map[string]string{"f": "two"})
 	want(w.spec(t, dir, copyAll, spec.Tags[0]), "the context changed")
+	odd := spec
+	odd.Platform = "linux/a/b/c/d"
+	if _, _, _, err := w.engine.Current(t.Context(), odd); !errors.Is(err, image.ErrSpec) {
+		t.Errorf("no platform: %v", err)
+	}
 	if _, err := w.engine.Inspect(t.Context(), built.ID); !errors.Is(err, image.ErrNoImage) {
 		t.Errorf("by an ID: %v", err)
 	}
@@ -206,6 +211,14 @@ func TestBuildkitdCurrent(t *testing.T) {
 	if _, _, _, err := w.engine.Current(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "asking the registry for "+spec.Tags[0]) {
 		t.Errorf("no registry: %v", err)
 	}
+	w.engine.Host = "unix:///nonexistent/buildkitd.sock" // it has ended
+	if _, _, _, err := w.engine.Current(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "nonexistent") {
+		t.Errorf("no buildkitd: %v", err)
+	}
+	if _, err := w.build(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "nonexistent") {
+		t.Errorf("no buildkitd: %v", err)
+	}
+	wantStatus(t, w.engine.CheckBuilder(t.Context()), check.Fail, "nonexistent")
 }
 
 func TestBuildkitdCredentials(t *testing.T) {
@@ -277,6 +290,33 @@ func TestBuildkitdPushFaults(t *testing.T) {
 	}
 }
 
+// TestBuildkitdReadBack: a registry that serves nothing, or another image, after the push did not take it.
+func TestBuildkitdReadBack(t *testing.T) {
+	t.Parallel()
+	registry, address := newFaultyRegistry(t, "", nil)
+	pass := registry.pass
+	registry.pass = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			r.URL.Path = strings.NewReplacer("/manifests/other", "/manifests/one", "/manifests/lost", "/manifests/none").Replace(r.URL.Path)
+		}
+		pass.ServeHTTP(w, r)
+	})
+	w := buildkitd(t, address, "", "")
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"f": t.Name()})
+	first := w.mustBuild(t, w.spec(t, dir, copyAll, address+"/team/app:one"))
+	write(t, dir, map[string]string{"f": t.Name() + " two"})
+	for tag, words := range map[string]string{
+		"other": "the registry serves " + first.Digest + ", pushed was sha256:",
+		"lost":  "reading it back",
+	} {
+		spec := w.spec(t, dir, copyAll, address+"/team/app:"+tag)
+		if img, err := w.build(t.Context(), spec); !errors.Is(err, image.ErrPush) || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), spec.Tags[0]) {
+			t.Errorf("%s: %+v, %v; want ErrPush with %q", tag, img, err, words)
+		}
+	}
+}
+
 // TestBuildkitdInterrupted ends a build in good time, and pushes nothing.
 func TestBuildkitdInterrupted(t *testing.T) {
 	t.Parallel()
@@ -341,7 +381,7 @@ func TestBuildkitdIndex(t *testing.T) {
 func TestConnectBuildkitdToNothing(t *testing.T) {
 	t.Parallel()
 	none := func(string) string { return "" }
-	for _, address := range []string{"unix:///nonexistent/buildkitd.sock", "tcp://127.0.0.1:1"} {
+	for _, address := range []string{"unix:///nonexistent/buildkitd.sock", "tcp://127.0.0.1:1", "tcp://%zz"} {
 		if _, err := image.ConnectBuildkitd(t.Context(), address, none); !errors.Is(err, image.ErrNoBuildkitd) || !strings.Contains(err.Error(), address) {
 			t.Errorf("%s: %v", address, err)
 		}
