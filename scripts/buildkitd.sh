@@ -57,7 +57,7 @@ lock() {
 start() {
 	local _
 	lock
-	if pid >/dev/null && answers; then return; fi
+	if answers; then return; fi # another clone's will do
 	build
 	end
 	mkdir -p "$run" "$data"
@@ -71,7 +71,7 @@ start() {
 	fail "buildkitd does not answer: $(tail -n 5 "$log")"
 }
 
-# end stops buildkitd, politely at first.
+# end stops this clone's buildkitd, politely at first.
 end() {
 	local pid _
 	if pid=$(pid); then
@@ -81,8 +81,8 @@ end() {
 			sleep 0.1
 		done
 		kill -KILL "$pid" 2>/dev/null || true
+		rm -rf "$run"
 	fi
-	rm -rf "$run"
 }
 
 stop() {
@@ -91,7 +91,7 @@ stop() {
 }
 
 status() {
-	if pid >/dev/null && answers; then
+	if answers; then
 		echo "running unix://$socket"
 	else
 		echo "stopped"
