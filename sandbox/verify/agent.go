@@ -62,16 +62,16 @@ type turned struct {
 	Output string `json:"output"`
 }
 
-// takeTurn has the agent answer once, on a home of the check's own: with the
+// askTurn asks the agent to answer once, on a home of the check's own: with the
 // settings of the sandbox's home where those name a model that it is to reach,
 // else against a stub model on the sandbox's loopback.
-func (s *subject) takeTurn(ctx context.Context) (facts, error) {
-	which, asked := "stub", map[string]any{"script": inside.AgentTurn}
-	if len(s.options.Endpoints) > 0 && s.model(ctx) != "" {
-		which, asked = "endpoint", map[string]any{"configured": true}
+func (s *subject) askTurn(ctx context.Context, asked map[string]any) {
+	s.ownModel = len(s.options.Endpoints) > 0 && s.model(ctx) != ""
+	if s.ownModel {
+		asked["configured"] = true
+	} else {
+		asked["script"] = inside.AgentTurn
 	}
-	asked["want"] = []string{which}
-	return gather(ctx, s.service, "turn.py", asked)
 }
 
 // model is the address of the model in the home's settings; empty for none.
@@ -96,17 +96,13 @@ const readLimit = 10 * time.Second
 
 func (s *subject) agentTurn(context.Context) check.Result {
 	const remedy = "run hermes chat -Q -q ping in the sandbox and read what it says"
-	found, err := s.turn.get()
-	if err != nil {
-		return failing(remedy, "taking a turn: %v", err)
-	}
-	which, name := "stub", "the stub model"
-	if _, ok := found["endpoint"]; ok {
-		which, name = "endpoint", "the model of the home's settings"
-	}
 	var got turned
-	if err := found.read(which, &got); err != nil {
+	if err := s.read("network", "turn", &got); err != nil {
 		return failing(remedy, "taking a turn: %v", err)
+	}
+	name := "the stub model"
+	if s.ownModel {
+		name = "the model of the home's settings"
 	}
 	if got.Code != 0 || !got.Answer || got.Turns < 1 {
 		return failing(remedy, "hermes chat with %s: exit code %d, %d request(s), the model's answer shown: %v: %s", name, got.Code, got.Turns, got.Answer, oneLine(got.Output))

@@ -1,7 +1,6 @@
 import errno
 import fcntl
 import hashlib
-import http.client
 import re
 
 BASE_LITTER = "/usr/share/hermesbox/base-litter"
@@ -357,14 +356,13 @@ def local():
 
 def get(port, path):
     def ask():
-        to = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        to.request("GET", path)
-        got = to.getresponse()
-        return {"status": got.status, "body": got.read(4096).decode("utf-8", "replace")}
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
+            got = fetch(link, path, {"Host": "127.0.0.1:%d" % port}, 4096)
+        return {"status": got["status"], "body": got["body"]}
 
     try:
         return within(20, ask)
-    except (OSError, http.client.HTTPException) as e:
+    except (OSError, ValueError) as e:
         return {"status": 0, "body": str(e)}
 
 
@@ -399,4 +397,3 @@ for name, gather in (("litter", litter), ("source", source), ("version", version
                      ("public", public), ("web", web), ("secrets", secrets), ("system", system), ("local", local), ("nonces", nonces), ("marker", marker)):
     section(name, gather)
 section("ended", time.time)
-answer()

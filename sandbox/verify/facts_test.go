@@ -66,7 +66,7 @@ func TestHostileFiles(t *testing.T) {
 		"root/.env": "", "root/a/.token": "t", "root/.token->.hermes/web-ui/.token": "", "root/.hermes/web-ui/.token": "t",
 	})
 	want := []string{"home", "source", "secrets"}
-	found := here(t, "facts.py", map[string]any{"want": want}, away(dir)...)
+	found := here(t, factsProbe, map[string]any{"want": want}, away(dir)...)
 
 	var home struct {
 		Config *string           `json:"config"`
@@ -106,20 +106,17 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// script runs the functions of the facts with a line of Python behind.
+// script runs the functions of the facts, and what runs programs, with a line of
+// Python behind.
 func script(t *testing.T, line string) string {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		dockertest.Missing(t, "python", "no python3")
 	}
-	var text string
-	for _, part := range []string{"frame.py", "facts.py"} {
-		b, err := probeFiles.ReadFile(part)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += string(b)
+	text, err := probeScript(slices.Concat([]string{"run.py"}, factsProbe))
+	if err != nil {
+		t.Fatal(err)
 	}
 	defs, _, ok := strings.Cut(text, "for name, gather in")
 	if !ok {
@@ -233,7 +230,7 @@ func TestDangling(t *testing.T) {
 		Skills   map[string]publicSkill `json:"skills"`
 		Dangling []string               `json:"dangling"`
 	}
-	if err := here(t, "facts.py", map[string]any{"want": []string{"public"}}, away(dir)...).read("public", &got); err != nil {
+	if err := here(t, factsProbe, map[string]any{"want": []string{"public"}}, away(dir)...).read("public", &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"b", "cat/c"}, got.Dangling); diff != "" || len(got.Skills) != 1 || got.Skills["a"].Copy {

@@ -224,7 +224,7 @@ func (n *countedNode) Run(ctx context.Context, s node.Script) (int, error) {
 	return n.Node.Run(ctx, s)
 }
 
-// TestRoundTrips: verification asks a sandbox 14 times and its node once, and leaves nothing in home and workspace.
+// TestRoundTrips: verification asks a sandbox 13 times and its node once, and leaves nothing in home and workspace.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "")
@@ -237,7 +237,7 @@ func TestRoundTrips(t *testing.T) {
 	s.together([]sandbox.Sandbox{box})
 	want := map[string]int{
 		"GET /health":                 3, // both ports, and once more when it is judged
-		"POST /process.Process/Start": 7, // four probes, the skills, a login shell, the token
+		"POST /process.Process/Start": 6, // three probes, the skills, a login shell, the token
 		"GET /files":                  1, // the settings, which name the model
 		"GET /api/auth/status":        1,
 		"GET /api/hermes/skills":      1, // without the token

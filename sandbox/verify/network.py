@@ -1,7 +1,4 @@
 import errno
-import http.client
-import socket
-import ssl
 from urllib.parse import urlsplit
 
 
@@ -16,6 +13,8 @@ def reach(address, to):
     with connect([f[4] for f in found], to) as link:
         if at.scheme == "https":
             to["layer"] = "tls"
+            import ssl  # here, since that takes a while
+
             link = ssl.create_default_context().wrap_socket(link, server_hostname=at.hostname)
         to["layer"] = "http"
         to.update(ask(link, at), layer="", error="")
@@ -36,12 +35,8 @@ def ask(link, at):
     link.settimeout(15)
     base = at.path.rstrip("/")
     path = base + "/models" if base.endswith("/v1") else base + "/v1/models"
-    to = http.client.HTTPConnection(at.hostname)
-    to.sock = link
-    to.request("GET", path, headers={"Host": at.netloc, "Accept": "application/json", "Connection": "close"})
-    got = to.getresponse()
-    body = got.read(2048).decode("utf-8", "replace")
-    return {"path": path, "status": got.status, "type": got.headers.get_content_type(), "body": body[:200]}
+    got = fetch(link, path, {"Host": at.netloc, "Accept": "application/json"}, 2048)
+    return {**got, "path": path, "body": got["body"][:200]}
 
 
 # What says nothing about the network.
@@ -92,7 +87,5 @@ def each(what, addresses, layer):
     return {a: dict(to) for a, to in found.items()}
 
 
-section("allowed", lambda: each(reach, ASKED["allowed"], "resolve"))
-section("denied", lambda: each(refused, ASKED["denied"], "unknown"))
-section("gateway", gateway)
-answer()
+begin("allowed", lambda: each(reach, ASKED["allowed"], "resolve"))
+begin("denied", lambda: each(refused, ASKED["denied"], "unknown"))

@@ -19,32 +19,29 @@ import (
 )
 
 // here runs a probe on this machine, each old of its text replaced by a new.
-func here(t *testing.T, name string, asked map[string]any, oldnew ...string) facts {
+func here(t *testing.T, parts []string, asked map[string]any, oldnew ...string) facts {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		dockertest.Missing(t, "python", "no python3")
 	}
-	var script strings.Builder
-	for _, part := range []string{"frame.py", name} {
-		text, err := probeFiles.ReadFile(part)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script.WriteString(strings.NewReplacer(oldnew...).Replace(string(text)))
+	script, err := probeScript(parts)
+	if err != nil {
+		t.Fatal(err)
 	}
+	script = strings.NewReplacer(oldnew...).Replace(script)
 	args, err := json.Marshal(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, python, "-I", "-S", "-B", "-c", script.String(), "m", string(args))
+	cmd := exec.CommandContext(ctx, python, "-I", "-S", "-B", "-c", script, "m", string(args))
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil || said.Len() > 0 {
-		t.Fatalf("%s: %v: %s", name, err, said.String())
+		t.Fatalf("%s: %v: %s", parts, err, said.String())
 	}
 	body, err := unframe(out, "m")
 	if err != nil {
@@ -113,6 +110,14 @@ func TestReach(t *testing.T) {
 			say(w, "<html>")
 		case "down":
 			w.WriteHeader(http.StatusInternalServerError)
+		case "parts":
+			w.Header().Set("Content-Type", "application/json")
+			for _, part := range []string{" ", "<", "html>"} {
+				say(w, part)
+				w.(http.Flusher).Flush()
+			}
+		case "empty":
+			w.WriteHeader(http.StatusNoContent)
 		case "huge":
 			w.Header().Set("Content-Type", "application/json")
 			for range 1 << 12 {
@@ -128,6 +133,15 @@ func TestReach(t *testing.T) {
 	stop := t.Context().Done()
 	drip := dripping(t)
 	silent := talk(t, func(net.Conn) { <-stop })
+	shut := talk(t, func(net.Conn) {})
+	waiting := talk(t, func(c net.Conn) { // keeps the connection, as asked not to
+		say(c, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+		<-stop
+	})
+	fields := talk(t, func(c net.Conn) { say(c, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: y\r\n", 1000)+"\r\n{}") })
+	lying := talk(t, func(c net.Conn) {
+		say(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nmany\r\n{}\r\n0\r\n\r\n")
+	})
 	garbage := talk(t, func(c net.Conn) { fmt.Fprint(c, "220 mail ready\r\n") }) //nolint:errcheck // of a test
 	_, port, _ := net.SplitHostPort(garbage)
 
@@ -144,8 +158,15 @@ func TestReach(t *testing.T) {
 		plain.URL + "/none":        {check.Warn, "HTTP 404"},
 		plain.URL + "/html":        {check.Fail, "HTML"},
 		plain.URL + "/down":        {check.Fail, "HTTP 500"},
+		plain.URL + "/parts":       {check.Fail, "HTML"},
+		plain.URL + "/empty":       {check.Pass, "HTTP 204"},
+		plain.URL + "/a b":         {check.Fail, "spaces or control characters"},
 		secure.URL + "/ok":         {check.Fail, "failed at tls"},
 		"http://" + silent:         {check.Fail, "failed at http"},
+		"http://" + shut:           {check.Fail, "failed at http"},
+		"http://" + waiting:        {check.Pass, "HTTP 200"},
+		"http://" + fields:         {check.Fail, "more than 100 header fields"},
+		"http://" + lying:          {check.Fail, "failed at http"},
 		"http://" + drip:           {check.Fail, "failed at http"},
 		"http://" + garbage:        {check.Fail, "failed at http"},
 		"https://" + garbage:       {check.Fail, "failed at tls"},
@@ -158,7 +179,7 @@ func TestReach(t *testing.T) {
 	} {
 		t.Run(endpoint, func(t *testing.T) {
 			t.Parallel()
-			found := here(t, "network.py", map[string]any{"allowed": []string{endpoint}, "denied": []string{}}, "LIMIT = 30", "LIMIT = 3")
+			found := here(t, networkProbe, map[string]any{"allowed": []string{endpoint}, "denied": []string{}}, "LIMIT = 30", "LIMIT = 3")
 			var got map[string]reached
 			if err := found.read("allowed", &got); err != nil {
 				t.Fatal(err)
@@ -174,7 +195,7 @@ func TestReach(t *testing.T) {
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	open := talk(t, func(net.Conn) {})
-	found := here(t, "network.py", map[string]any{"allowed": []string{}, "denied": []string{open, "127.0.0.1:1", "127.0.0.1:none"}})
+	found := here(t, networkProbe, map[string]any{"allowed": []string{}, "denied": []string{open, "127.0.0.1:1", "127.0.0.1:none"}})
 	var got map[string]reached
 	if err := found.read("denied", &got); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"github.com/hermesbox/hermesbox/internal/envd"
 )
 
-//go:embed frame.py facts.py agent.py network.py turn.py
+//go:embed frame.py http.py run.py facts.py agent.py network.py turn.py
 var probeFiles embed.FS
 
 // launcher starts a Python that heeds neither the home nor its environment, the
@@ -63,26 +64,42 @@ func (f facts) read(name string, into any) error {
 	return nil
 }
 
-// gather runs a probe in a sandbox. asked is what it is to know, want the
-// sections; none is all.
-func gather(ctx context.Context, service *envd.Client, name string, asked map[string]any) (facts, error) {
-	var script bytes.Buffer
-	for _, part := range []string{"frame.py", name} {
+// A probe is one Python, whose start takes longer than most of what it does:
+// what need not be judged before the rest has come shares one.
+var (
+	factsProbe   = []string{"http.py", "facts.py"}
+	agentProbe   = []string{"run.py", "agent.py"}
+	networkProbe = []string{"http.py", "network.py"}
+	turnProbe    = []string{"run.py", "turn.py"}
+)
+
+// probeScript joins the parts of a probe.
+func probeScript(parts []string) (string, error) {
+	var script strings.Builder
+	for _, part := range slices.Concat([]string{"frame.py"}, parts) {
 		text, err := probeFiles.ReadFile(part)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		script.Write(text)
 	}
-	if asked == nil {
-		asked = map[string]any{}
+	script.WriteString("answer()\n")
+	return script.String(), nil
+}
+
+// gather runs a probe in a sandbox. asked is what it is to know, want the
+// sections; none is all.
+func gather(ctx context.Context, service *envd.Client, parts []string, asked map[string]any) (facts, error) {
+	script, err := probeScript(parts)
+	if err != nil {
+		return nil, err
 	}
 	args, err := json.Marshal(asked)
 	if err != nil {
 		return nil, err
 	}
 	mark := strings.ToLower(rand.Text())
-	out, err := python(ctx, service, script.String(), mark, string(args))
+	out, err := python(ctx, service, script, mark, string(args))
 	if err != nil {
 		return nil, fmt.Errorf("gathering facts in the sandbox: %w", err)
 	}

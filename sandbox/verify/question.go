@@ -46,7 +46,7 @@ func questions() []question {
 		{id: "system", title: "clock, disk, one gateway, no crash loop", needs: service, from: []string{"facts:system", "facts:ended"}, ask: (*subject).system},
 		{id: "egress-allowed", title: "each model endpoint answers", needs: service, from: []string{"network:allowed"}, ask: (*subject).egressAllowed},
 		{id: "egress-denied", title: "what the policy denies is out of reach", needs: service, from: []string{"network:denied"}, ask: (*subject).egressDenied},
-		{id: "agent-turn", title: "the agent takes a turn against a model", needs: []string{"command-service", "agent-import", "agent-version"}, ask: (*subject).agentTurn},
+		{id: "agent-turn", title: "the agent takes a turn against a model", needs: []string{"command-service", "agent-import", "agent-version"}, from: []string{"network:turn"}, ask: (*subject).agentTurn},
 		{id: "rebuild", title: "a second sandbox on the same home and workspace goes on where the first ended", needs: []string{"command-service", "mounts", "write-probe", "node"}, own: true, ask: (*subject).rebuild},
 		{id: "isolation", title: "nothing of it is seen from elsewhere, and nothing else was changed", needs: []string{"command-service", "mounts", "write-probe", "node", "rebuild"}, own: true, ask: (*subject).isolation},
 	}

@@ -38,7 +38,7 @@ func (s *subject) leave(ctx context.Context) (marks, error) {
 
 // look asks a sandbox what it sees.
 func (m *own) look(ctx context.Context, box sandbox.Sandbox, service *envd.Client) (marks, error) {
-	found, err := gather(ctx, service, "facts.py", map[string]any{"want": []string{"marker"}, "markers": m.files()})
+	found, err := gather(ctx, service, factsProbe, map[string]any{"want": []string{"marker"}, "markers": m.files()})
 	if err != nil {
 		return marks{}, err
 	}
@@ -121,7 +121,7 @@ func (s *subject) stillOpen(ctx context.Context, service *envd.Client) error {
 	if !s.reachedAll() {
 		return nil
 	}
-	found, err := gather(ctx, service, "network.py", map[string]any{"want": []string{"allowed"}, "allowed": s.options.Endpoints})
+	found, err := gather(ctx, service, networkProbe, map[string]any{"want": []string{"allowed"}, "allowed": s.options.Endpoints})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +27,11 @@ type subject struct {
 	nonces *later[planted]
 	laid   *later[skills.Overlaid]
 	shell  *later[identity]
-	turn   *later[facts]
 	// asked is when the facts were asked for, between which two moments the
 	// sandbox told its time.
 	asked, told time.Time
+	// ownModel tells that the agent's turn is with the model of the home's settings.
+	ownModel bool
 }
 
 // Run verifies a sandbox that is there. An error means that it could not be
@@ -112,22 +114,38 @@ func (s *subject) gather(ctx context.Context) {
 	if s.chosen["identity"] {
 		s.shell = begin(func() (identity, error) { return s.shellIdentity(ctx) })
 	}
-	if s.chosen["agent-turn"] {
-		s.turn = begin(func() (facts, error) { return s.takeTurn(ctx) })
-	}
 }
 
-func (s *subject) probe(ctx context.Context, name string, asked map[string]any) (got facts, err error) {
-	if name == "facts" {
-		if s.nonces != nil {
-			nonces, _ := s.nonces.get() // its error is for the checks to tell
-			asked["nonces"] = nonces.files()
-			defer func() { s.uproot(ctx, nonces.left(got)) }()
-		}
-		s.asked = s.options.now()
-		defer func() { s.told = s.options.now() }()
+func (s *subject) probe(ctx context.Context, name string, asked map[string]any) (facts, error) {
+	switch name {
+	case "facts":
+		return s.within(ctx, asked)
+	case "agent":
+		return gather(ctx, s.service, agentProbe, asked)
 	}
-	if name == "network" && s.options.Listen {
+	return s.reach(ctx, asked)
+}
+
+// within gathers what can be seen inside, and the nonces.
+func (s *subject) within(ctx context.Context, asked map[string]any) (got facts, err error) {
+	if s.nonces != nil {
+		nonces, _ := s.nonces.get() // its error is for the checks to tell
+		asked["nonces"] = nonces.files()
+		defer func() { s.uproot(ctx, nonces.left(got)) }()
+	}
+	s.asked = s.options.now()
+	defer func() { s.told = s.options.now() }()
+	return gather(ctx, s.service, factsProbe, asked)
+}
+
+// reach tries the network, and a turn of the agent, which are judged last.
+func (s *subject) reach(ctx context.Context, asked map[string]any) (facts, error) {
+	parts := networkProbe
+	if s.chosen["agent-turn"] {
+		parts = slices.Concat(networkProbe, turnProbe)
+		s.askTurn(ctx, asked)
+	}
+	if s.options.Listen && s.chosen["egress-denied"] {
 		heard, err := listen()
 		if err != nil {
 			return nil, err
@@ -135,7 +153,7 @@ func (s *subject) probe(ctx context.Context, name string, asked map[string]any) 
 		defer heard.Close() //nolint:errcheck // it only listened
 		asked["denied"] = append(asked["denied"].([]string), "gateway:"+heard.port())
 	}
-	return gather(ctx, s.service, name+".py", asked)
+	return gather(ctx, s.service, parts, asked)
 }
 
 // read reads a section of a probe.
@@ -171,7 +189,6 @@ func (s *subject) wait() {
 	waitFor(s.nonces)
 	waitFor(s.laid)
 	waitFor(s.shell)
-	waitFor(s.turn)
 }
 
 func waitFor[T any](l *later[T]) {
