@@ -231,14 +231,7 @@ def booted():
 
 def listener(port):
     """The process that listens on a port, 0 where none does."""
-    sockets = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table) as f:
-                rows = [line.split() for line in f.readlines()[1:]]
-        except OSError:
-            continue
-        sockets |= {"socket:[%s]" % r[9] for r in rows if r[3] == "0A" and int(r[1].rsplit(":", 1)[1], 16) == port}
+    sockets = listening("/proc/net/tcp", port) or listening("/proc/net/tcp6", port)  # each takes the kernel a while
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             for fd in os.listdir("/proc/%s/fd" % pid):
@@ -247,6 +240,16 @@ def listener(port):
         except OSError:
             continue
     return 0
+
+
+def listening(table, port):
+    """The sockets of a table that listen on a port."""
+    try:
+        with open(table) as f:
+            rows = [line.split() for line in f.readlines()[1:]]
+    except OSError:
+        return set()
+    return {"socket:[%s]" % r[9] for r in rows if r[3] == "0A" and int(r[1].rsplit(":", 1)[1], 16) == port}
 
 
 def environment(pid):

@@ -273,3 +273,20 @@ func quoted(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// TestListener: who listens is found, on IPv4 and on IPv6 alone.
+func TestListener(t *testing.T) {
+	t.Parallel()
+	const line = `
+for at in ("127.0.0.1", "::1"):
+    with socket.socket(socket.AF_INET6 if ":" in at else socket.AF_INET) as s:
+        s.bind((at, 0))
+        port = s.getsockname()[1]
+        print(listener(port))
+        s.listen()
+        print(listener(port) == os.getpid())
+`
+	if got, want := script(t, line), "0\nTrue\n0\nTrue"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
