@@ -54,15 +54,20 @@ func contests(s shape, hermesbox, self, scratch string) []contest {
 	return all
 }
 
-// run plays one tree's contests and prints a line for each target. It says whether all were met.
+// run plays one tree's contests.
 func run(ctx context.Context, out io.Writer, s shape, o options) (bool, error) {
 	dir, err := prepare(ctx, s, o)
 	if err != nil {
 		return false, err
 	}
+	return playAll(ctx, out, s, dir, contests(s, o.hermesbox, o.self, filepath.Join(o.dir, s.name+".synced")), o.runs)
+}
+
+// playAll plays contests in a directory and prints a line for each target. It says whether all were met.
+func playAll(ctx context.Context, out io.Writer, s shape, dir string, all []contest, runs int) (bool, error) {
 	met := true
-	for _, c := range contests(s, o.hermesbox, o.self, filepath.Join(o.dir, s.name+".synced")) {
-		ours, rival, err := play(ctx, dir, c, o.runs)
+	for _, c := range all {
+		ours, rival, err := play(ctx, dir, c, runs)
 		if err != nil {
 			return false, err
 		}

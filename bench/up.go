@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 )
 
 // mostAbove is how many seconds an up that finds nothing to do may take above context check.
@@ -32,13 +30,9 @@ func upBench(ctx context.Context, out io.Writer, o options) (met bool, err error
 	if err := w.importSelf(ctx, o.self, benchImage); err != nil {
 		return false, err
 	}
-	work := filepath.Join(w.dir, "work")
-	if err := os.Mkdir(work, 0o755); err != nil {
-		return false, fmt.Errorf("making a directory: %w", err)
-	}
-	recipe := filepath.Join(work, "Dockerfile")
-	if err := os.WriteFile(recipe, []byte("FROM "+benchImage+"\nCOPY . /src\n"), 0o644); err != nil {
-		return false, fmt.Errorf("writing the recipe: %w", err)
+	work, recipe, err := w.project("FROM " + benchImage + "\nCOPY . /src\n")
+	if err != nil {
+		return false, err
 	}
 	c := contest{
 		name: "up, nothing changed, above context check",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 )
 
@@ -43,15 +42,11 @@ func wholeBench(ctx context.Context, out io.Writer, o options) (met bool, err er
 		return false, err
 	}
 	defer func() { err = errors.Join(err, w.close(ctx)) }()
-	work := filepath.Join(w.dir, "work")
+	work, recipe, err := w.project(wholeRecipe)
+	if err != nil {
+		return false, err
+	}
 	source := filepath.Join(work, "source")
-	if err := os.Mkdir(work, 0o755); err != nil {
-		return false, fmt.Errorf("making a directory: %w", err)
-	}
-	recipe := filepath.Join(work, "Dockerfile")
-	if err := os.WriteFile(recipe, []byte(wholeRecipe), 0o644); err != nil {
-		return false, fmt.Errorf("writing the recipe: %w", err)
-	}
 	copying := fmt.Sprintf("cp -a %s %s && cp %s/* %[2]s/ && mkdir %[2]s/tools && cp %[3]s/tool.py %[2]s/tools/files.py", tree, source, studio)
 	if _, err := measure(ctx, ".", copying); err != nil {
 		return false, err
@@ -66,21 +61,7 @@ func wholeBench(ctx context.Context, out io.Writer, o options) (met bool, err er
 		name: "up, all stages, against tar | sha256sum", ours: up, rival: "cd source && " + tarLine + "sha256sum >/dev/null",
 		targets: []target{{"wall", wall, 0}},
 	}
-	met = true
-	for _, c := range []contest{check, sums} {
-		ours, rival, err := play(ctx, work, c, o.runs)
-		if err != nil {
-			return false, err
-		}
-		for _, t := range c.targets {
-			ok, err := printTarget(out, s, c, t, ours, rival)
-			if err != nil {
-				return false, err
-			}
-			met = met && ok
-		}
-	}
-	return met, nil
+	return playAll(ctx, out, s, work, []contest{check, sums}, o.runs)
 }
 
 func seconds(ours, _ sample) float64 { return ours.wall.Seconds() }

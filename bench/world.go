@@ -60,6 +60,19 @@ func openWorld(ctx context.Context, program string) (*world, error) {
 	return w, nil
 }
 
+// project makes a directory to run up in, with a recipe.
+func (w *world) project(dockerfile string) (dir, recipe string, err error) {
+	dir = filepath.Join(w.dir, "work")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", "", fmt.Errorf("making a directory: %w", err)
+	}
+	recipe = filepath.Join(dir, "Dockerfile")
+	if err := os.WriteFile(recipe, []byte(dockerfile), 0o644); err != nil {
+		return "", "", fmt.Errorf("writing the recipe: %w", err)
+	}
+	return dir, recipe, nil
+}
+
 func (w *world) start(ctx context.Context) error {
 	shared := filepath.Join(w.dir, "shared")
 	if err := os.Mkdir(shared, 0o755); err != nil {
