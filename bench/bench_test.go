@@ -94,11 +94,11 @@ func TestSyncTrees(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	t.Parallel()
-	s, err := measure(t.Context(), t.TempDir(), "sleep 0.05; echo now >&2; sleep 0.05")
+	s, err := measure(t.Context(), t.TempDir(), "sleep 0.05; echo now >&2; sleep 0.5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.first < 50*time.Millisecond || s.wall < s.first+50*time.Millisecond || s.cpu <= 0 || s.peak < 1<<16 {
+	if s.first < 50*time.Millisecond || s.wall < 550*time.Millisecond || s.wall < s.first+100*time.Millisecond || s.cpu <= 0 || s.peak < 1<<16 {
 		t.Errorf("got %+v", s)
 	}
 	if _, err := measure(t.Context(), t.TempDir(), "echo reason >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "reason") {

@@ -76,8 +76,9 @@ func canaryCases() []canaryCase {
 		{name: "show", args: []string{"-v", "sandbox", "show", "alice"}, code: -1},
 		{name: "refused with the key", args: []string{"sandbox", "ls"}, code: 4, prepare: func(w *world) { w.refusal = `{"code":401,"message":"key %s is not known"}` }},
 		{name: "refused in plain", args: []string{"-v", "--output", "json", "sandbox", "exec", "alice", "--", "true"}, code: 4, prepare: func(w *world) { w.refusal = "<html>%s</html>" }},
-		{name: "doctor", args: []string{"-v", "doctor"}, code: -1, config: canaryModel},
-		{name: "doctor, refused", args: []string{"doctor", "--output", "json"}, code: -1, config: canaryModel, prepare: func(w *world) { w.refusal = `{"code":401,"message":"key %s is not known"}` }},
+		{name: "doctor", args: []string{"-v", "doctor"}, code: 3, config: canaryModel},
+		{name: "doctor, refused", args: []string{"doctor", "--output", "json"}, code: 3, config: canaryModel, prepare: func(w *world) { w.refusal = `{"code":401,"message":"key %s is not known"}` }},
+		{name: "doctor, a secret in an address", args: []string{"doctor"}, code: 2, config: canaryAddress},
 		{name: "config", args: []string{"config", "show", "--output", "json"}, config: canaryConfig},
 		{name: "config, text", args: []string{"-v", "config", "show"}, config: canaryConfig},
 		{name: "config that is broken", args: []string{"config", "show"}, code: 2, config: canaryConfig + "nonsense: 1\n"},
@@ -97,8 +98,13 @@ image:
   build_args: {NPM_TOKEN: canary-log-7, PIP_INDEX_URL: "https://user:canary-password-6@example.org/simple"}
 `
 
-// canaryModel has a secret in the address of a model endpoint; nothing listens there.
-const canaryModel = `sandbox: {model_endpoints: ["http://user:canary-password-6@127.0.0.2:9/v1"]}
+// canaryModel names a model endpoint where nothing listens, and skills that are not there.
+const canaryModel = `sandbox: {model_endpoints: ["http://127.0.0.2:9/v1"]}
+skills: {source: nowhere}
+`
+
+// canaryAddress has a secret in the address of a model endpoint.
+const canaryAddress = `sandbox: {model_endpoints: ["http://user:canary-password-6@127.0.0.2:9/v1"]}
 `
 
 // plantCanaries puts them where hermesbox meets them.

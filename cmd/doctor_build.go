@@ -112,7 +112,7 @@ func checkRegistry(ctx context.Context, cfg config.Config, engine *image.Engine)
 			Status: check.Fail, Evidence: "image.push is not set, and the buildkitd at " + engine.Host + " keeps no images",
 			Remedy: "set image.push: true and image.name to a repository, or give build --push -t registry.example.com/team/hermes-studio",
 		}
-	case !local && cfg.Cube.APIURL == "" && cfg.Cube.MasterAddr == "":
+	case noCube(cfg.Cube):
 		return skip("image.push is not set")
 	case placeOf(cfg, local, engine.Host) != template.Elsewhere:
 		return skip("image.push is not set, and Cube has the images of this Engine")

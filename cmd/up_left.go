@@ -58,10 +58,12 @@ func (p *pipeline) noteSmoke(id string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noting the smoke sandbox: %w", err)
 	}
+	// Before it says where, so that nobody takes it for one of a dead run. Where there are no locks nobody gets one, and
+	// nothing is removed.
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if _, err := f.Write(append(text, '\n')); err != nil {
 		return nil, errors.Join(fmt.Errorf("noting the smoke sandbox: %w", err), f.Close(), os.Remove(f.Name()))
 	}
-	_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) // where there are no locks nobody gets one, and nothing is removed
 	return f, nil
 }
 
@@ -104,6 +106,9 @@ func (p *pipeline) removeNoted(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	f, err := os.OpenFile(filepath.Join(p.smokeDir(), id), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // its run has just ended
+	}
 	if err != nil {
 		return false, err
 	}

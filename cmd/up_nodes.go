@@ -77,7 +77,6 @@ func (p *pipeline) judgeNodes(ctx context.Context, found []checkedNode, errs []e
 			c.ID = "node " + n.Node + " " + c.ID
 			p.checks = append(p.checks, c)
 		}
-		p.bad = failedChecks(p.checks)
 		switch {
 		case n.Status == check.Fail && errs[i] == nil:
 			bad = append(bad, n)
@@ -85,6 +84,7 @@ func (p *pipeline) judgeNodes(ctx context.Context, found []checkedNode, errs []e
 			p.app.note("node %s has warnings: %s node check %[1]s shows them", n.Node, p.app.again())
 		}
 	}
+	p.bad = failedChecks(p.checks)
 	if err := errors.Join(printChecked(p.app.err, bad), nodesRefused(errs, bad)); err != nil {
 		return stage{}, err
 	}

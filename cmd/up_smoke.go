@@ -100,7 +100,7 @@ func (p *pipeline) smokeFailed(ctx context.Context, err error) error {
 
 // sayKept tells what stays, until when.
 func (p *pipeline) sayKept() {
-	p.app.note("sandbox %s ends by itself after %d minutes without use; the next %s up here that goes well removes it, its home and its workspace", p.tried.id, int(smokeLifetime.Minutes()), p.app.again())
+	p.app.note("sandbox %s ends by itself after %d minutes without use; the next %s up here that tries a template out and goes well removes it, its home and its workspace", p.tried.id, int(smokeLifetime.Minutes()), p.app.again())
 }
 
 // removeSmoke removes sandbox, home and workspace. What cannot be removed is

@@ -73,7 +73,9 @@ func (e *Engine) served(ctx context.Context, ref, platform string) (Image, error
 	switch {
 	case err == nil:
 		return imageServed(named, found)
-	case refused(err), missing(err):
+	case refused(err):
+		return Image{}, fmt.Errorf("%w: %w: %s: %w", ErrNoImage, ErrUnauthorized, ref, err)
+	case missing(err):
 		return Image{}, fmt.Errorf("%w: %s: %w", ErrNoImage, ref, err)
 	}
 	return Image{}, fmt.Errorf("asking the registry for %s: %w", ref, err)

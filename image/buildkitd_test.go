@@ -247,6 +247,9 @@ func TestBuildkitdCredentials(t *testing.T) {
 			if !errors.Is(resolveErr, test.want) {
 				t.Errorf("Resolve: %v, want %v", resolveErr, test.want)
 			}
+			if _, err := w.engine.Pushed(t.Context(), spec.Tags[0]); !errors.Is(err, test.want) {
+				t.Errorf("Pushed: %v, want %v", err, test.want)
+			}
 			if test.want != nil {
 				return
 			}

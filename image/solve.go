@@ -43,8 +43,11 @@ func (b *Builder) solve(ctx context.Context, bk *bkclient.Client, spec Spec, sen
 	if sentErr := sent.Err(); sentErr != nil {
 		return nil, sentErr
 	}
+	if err != nil && b.Engine.bare {
+		err = explainPush(err)
+	}
 	if err != nil {
-		return nil, explainPush(explainNames(err, spec.Tree))
+		return nil, explainNames(err, spec.Tree)
 	}
 	return res.ExporterResponse, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,8 +84,12 @@ func isSecret(n *yaml.Node) bool {
 // parseConfig reads settings, nil where there are none.
 func parseConfig(config []byte) (*yaml.Node, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(config, &doc); err != nil {
+	all := yaml.NewDecoder(bytes.NewReader(config))
+	if err := all.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config.yaml is broken: %w", err)
+	}
+	if err := all.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("config.yaml is broken: it has more than one document")
 	}
 	if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
 		return nil, nil //nolint:nilnil // an empty file is as good as none

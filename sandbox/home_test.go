@@ -153,6 +153,7 @@ func TestShowHome(t *testing.T) {
 		"empty":     {`: >h/config.yaml`, ""},
 		"broken":    {`printf 'a: [\n' >h/config.yaml`, "config.yaml is broken: yaml: line 1: did not find expected node content"},
 		"a list":    {`echo "- a" >h/config.yaml`, "config.yaml is broken: it is no mapping"},
+		"two":       {`printf 'a: b\n---\nc: d\n' >h/config.yaml`, "config.yaml is broken: it has more than one document"},
 		"binary":    {`head -c 1000 /dev/zero >h/config.yaml`, "config.yaml is broken: yaml: control characters are not allowed"},
 		"too long":  {`head -c 2000000 /dev/zero >h/config.yaml`, "it is longer than 1 MiB"},
 		"hard link": {`echo "a: b" >x; ln x h/config.yaml`, ""},

@@ -54,7 +54,7 @@ func (m *making) webUI(ctx context.Context) (outcome, error) {
 	switch {
 	case m.bare && m.spec.NoWebUI && len(m.spec.Env) == 0:
 		return skipped("--no-web-ui")
-	case m.bare && !m.spec.NoWebUI:
+	case m.bare:
 		return outcome{}, ErrBareHome
 	case m.prepared.Home != Seeded:
 		m.judgeConfig(ctx)

@@ -111,6 +111,17 @@ func TestBareHome(t *testing.T) {
 	if err := s.client.Stop(t.Context(), made.Sandbox); err != nil {
 		t.Fatal(err)
 	}
+	spec := s.spec("alice", "team")
+	spec.NoWebUI, spec.Env = true, map[string]string{"A": "b"}
+	if made, err = s.client.Create(t.Context(), spec); !errors.Is(err, sandbox.ErrBareHome) {
+		t.Errorf("with a variable: %v, %+v", err, made.Steps)
+	}
+	if got := s.sh(made.Sandbox, "ls -A /root/.hermes"); got != "" {
+		t.Errorf("left by a variable: %q", got)
+	}
+	if err := s.client.Stop(t.Context(), made.Sandbox); err != nil {
+		t.Fatal(err)
+	}
 	s.client.Nodes = nodes
 	if made := s.create(s.spec("alice", "team")); made.Steps[2].Detail != sandbox.Seeded || made.Steps[6].Detail != "linked" {
 		t.Errorf("seeded later: %+v", made.Steps)

@@ -1,6 +1,7 @@
 package localcube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func awaitLock(ctx context.Context, dir, name string, goOn func(context.Context)
 func lockStart(ctx context.Context, dir string) (*os.File, error) {
 	f, err := awaitLock(ctx, dir, startLock, func(context.Context) error { return nil })
 	if errors.Is(err, ErrRunning) {
-		return nil, fmt.Errorf("waiting for a local Cube that starts or goes down: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("waiting for a local Cube that starts or goes down: %w", cmp.Or(context.Cause(ctx), context.DeadlineExceeded))
 	}
 	return f, err
 }

@@ -11,11 +11,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hermesbox/hermesbox/internal/cube"
 	"github.com/hermesbox/hermesbox/sandbox"
 )
 
@@ -163,18 +163,15 @@ func (m *own) tellHomes(ctx context.Context) {
 // What stays is in the error.
 func (m *own) remove(ctx context.Context) error {
 	errs := make([]error, len(m.boxes))
-	wait := make(chan struct{}, len(m.boxes))
+	var wait sync.WaitGroup
 	for i, box := range m.boxes {
-		go func() {
-			defer func() { wait <- struct{}{} }()
-			if err := m.client.Stop(ctx, box); err != nil && !errors.Is(err, cube.ErrNotFound) {
+		wait.Go(func() {
+			if err := m.client.Stop(ctx, box); err != nil {
 				errs[i] = fmt.Errorf("sandbox %s: %w", box.ID, err)
 			}
-		}()
+		})
 	}
-	for range m.boxes {
-		<-wait
-	}
+	wait.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w; with it stay the homes and workspaces %s", err, strings.Join(m.places, ", ")) // it may still write to them
 	}

@@ -40,7 +40,7 @@ secrets() {
 		-o -name '*oauth*.json' -o -name credentials -o -name credentials.json -o -name .netrc -o -name .git-credentials -o -name .npmrc -o -name .pypirc \
 		-o -name '*.pem' -o -name '*.key' -o -name '*.p12' -o -name id_rsa -o -name id_ed25519 -o -name id_ecdsa -o -name '*.db' -o -name '*.sqlite' -o -name '*.sqlite3' \) \
 		-exec sh -c 'for file; do printf "secret\0%s\0" "$file"; done' sh {} + 2>/dev/null
-	if [ -f "$1/config.yaml" ] && [ ! -L "$1/config.yaml" ]; then say config "$(head -c 262144 "$1/config.yaml" | tr -d '\000')"; fi
+	if [ -f "$1/config.yaml" ] && [ ! -L "$1/config.yaml" ]; then say config "$(head -c 1048576 "$1/config.yaml" | tr -d '\000')"; fi
 }
 
 file=$3 nonce=$4
