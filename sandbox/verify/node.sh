@@ -34,11 +34,13 @@ list() {
 	done
 }
 
-# secrets DIR: files of credentials, keys and databases, as seeding leaves them out, and the settings
+# secrets DIR: files of credentials, keys and databases, by the names that seeding leaves out, and the settings
 secrets() {
-	find "$1" -xdev -type f -size +0 \( -name .env -o -name '.env.*' ! -name .env.example -o -name '*.env' -o -name .token -o -name '*.token' -o -name auth.json \
-		-o -name '*oauth*.json' -o -name credentials -o -name credentials.json -o -name .netrc -o -name .git-credentials -o -name .npmrc -o -name .pypirc \
-		-o -name '*.pem' -o -name '*.key' -o -name '*.p12' -o -name id_rsa -o -name id_ed25519 -o -name id_ecdsa -o -name '*.db' -o -name '*.sqlite' -o -name '*.sqlite3' \) \
+	find "$1" -xdev -type f -size +0 \( -iname auth.json -o -iname .env -o -iname '.env.*' ! -iname .env.example -o -iname '*.env' -o -iname .token -o -iname '*.token' \
+		-o -iname '*oauth*.json' -o -iname credentials -o -iname credentials.json -o -iname .netrc -o -iname .git-credentials \
+		-o -iname .npmrc -o -iname .pypirc -o -iname .pgpass -o -iname '*.pfx' -o -iname '*.jks' -o -iname '*.keystore' -o -iname '*.kdbx' -o -iname '*.ppk' \
+		-o -iname '*.pem' -o -iname '*.key' -o -iname '*.p12' -o -name id_rsa -o -name id_dsa -o -name 'id_ecdsa*' ! -name '*.pub' -o -name 'id_ed25519*' ! -name '*.pub' \
+		-o -iname '*.db' -o -iname '*.db-*' -o -iname '*.sqlite' -o -iname '*.sqlite-*' -o -iname '*.sqlite3' -o -iname '*.sqlite3-*' \) \
 		-exec sh -c 'for file; do printf "secret\0%s\0" "$file"; done' sh {} + 2>/dev/null
 	if [ -f "$1/config.yaml" ] && [ ! -L "$1/config.yaml" ]; then say config "$(head -c 1048576 "$1/config.yaml" | tr -d '\000')"; fi
 }
