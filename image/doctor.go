@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -79,7 +80,7 @@ func (e *Engine) CheckBase(ctx context.Context, spec DoctorSpec) check.Result {
 	case err != nil:
 		return failing(e.remedyBase(), "%v", err)
 	case !base.Local && !e.canHave(ctx, base, spec.Platform):
-		return failing("log in to its registry, or hermesbox build --update-base", "%s, which the lock or the name pins, is neither in the Engine nor to be had from its registry", base.Ref)
+		return failing("log in to its registry, or hermesbox build --update-base", "%s, which the lock or the name pins, is not to be had", base.Ref)
 	case base.Local:
 		return check.Result{
 			Status: check.Warn, Evidence: fmt.Sprintf("%s is only in the Engine (%s)", base.Name, base.Digest),
@@ -134,11 +135,11 @@ func (e *Engine) CheckPush(ctx context.Context, name string) check.Result {
 	err = e.login(ctx, auth, named)
 	switch {
 	case refused(err):
-		return failing("docker login "+domain, "%s does not take the credentials of %s: %v", domain, firstOf(auth.Username, "the Docker configuration"), err)
+		return failing("docker login "+domain, "%s does not take the credentials of %s: %v", domain, cmp.Or(auth.Username, "the Docker configuration"), err)
 	case err != nil:
 		return failing("check the registry of image.name, and the network between it and the builder", "asking %s: %v", domain, err)
 	}
-	return passed("%s takes the credentials of %s", domain, firstOf(auth.Username, "the Docker configuration"))
+	return passed("%s takes the credentials of %s", domain, cmp.Or(auth.Username, "the Docker configuration"))
 }
 
 // login tells whether a registry takes credentials. A buildkitd does not log in: it asks for an image.
@@ -185,13 +186,6 @@ func remedyHelper(name string) string {
 		domain = reference.Domain(named)
 	}
 	return "install the credential helper that config.json names in credsStore or credHelpers, or see what is wrong with it; or take it out there, and docker login " + domain
-}
-
-func firstOf(value, none string) string {
-	if value == "" {
-		return none
-	}
-	return value
 }
 
 // CheckCABundle looks at the certificates that a build is given; "" is none.

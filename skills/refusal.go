@@ -35,8 +35,9 @@ var (
 	ErrNewer = errors.New("the ledger is of a newer hermesbox")
 	// ErrBusy means that other deploys came in between again and again.
 	ErrBusy = errors.New("other deploys came in between")
-	// ErrStuck means that what a killed deploy began cannot be done to its end.
-	ErrStuck = errors.New("an earlier deploy cannot be finished")
+	// ErrStuck means that what a deploy began, this one or an earlier one, cannot
+	// be done to its end.
+	ErrStuck = errors.New("the deploy that was begun cannot be finished")
 
 	errMoved = errors.New("another deploy came in between")
 )

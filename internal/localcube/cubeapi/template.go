@@ -1,6 +1,7 @@
 package cubeapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -159,7 +160,7 @@ func specOf(body map[string]any) (cluster.TemplateSpec, error) {
 		}
 	}
 	spec := cluster.TemplateSpec{
-		ID: str(body, "templateID"), Alias: or(aliasOf(str(body, "name")), aliasOf(str(body, "alias"))), Image: strings.TrimSpace(str(body, "image")), Size: str(body, "writableLayerSize"),
+		ID: str(body, "templateID"), Alias: cmp.Or(aliasOf(str(body, "name")), aliasOf(str(body, "alias"))), Image: strings.TrimSpace(str(body, "image")), Size: str(body, "writableLayerSize"),
 		InstanceType: str(body, "instanceType"), NetworkType: str(body, "networkType"), Ports: ints(body, "exposedPorts"), Scope: texts(body, "nodes"),
 		Username: str(body, "registryUsername"), Password: str(body, "registryPassword"),
 	}
@@ -185,13 +186,6 @@ func specOf(body map[string]any) (cluster.TemplateSpec, error) {
 func aliasOf(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimSpace(name[strings.LastIndex(name, "/")+1:])
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func overridesOf(body map[string]any) (cluster.Overrides, error) {
